@@ -1,0 +1,1 @@
+"""Compiled maths on plain arrays: no state, no input checks, one formula per function."""

@@ -1,0 +1,133 @@
+"""Scalar kernels against mpmath at 50 digits, and against quadrature."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from virtualvector.kernels.likelihood import divergence, log_probability, matched_site, slopes
+from virtualvector.kernels.normal import hazard, log_cdf
+
+MARGINS = [*np.linspace(-40, 40, 161), -6.9, -3.999, -4.001, -1.001, -1e-9, 1e-9, 7.1]
+LABEL_NOISES = [0.0, 1e-12, 1e-3, 0.1, 0.3, 0.49]
+SMALLEST = mpmath.mpf(np.finfo(float).tiny)  # below it doubles are denormal and lose digits
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fifty_digits():
+    with mpmath.workdps(50):
+        yield
+
+
+class Exact:
+    """The textbook formulas, evaluated with 50 digits."""
+
+    def __init__(self, z, label_noise):
+        z, e = mpmath.mpf(float(z)), mpmath.mpf(float(label_noise))
+        with mpmath.workdps(450):  # log Z near 0 is itself a difference
+            right, wrong = mpmath.ncdf(z), mpmath.ncdf(-z)
+            probability = e * wrong + (1 - e) * right
+            self.log_probability = mpmath.log(probability)
+            self.h = (1 - 2 * e) * mpmath.npdf(z) / probability
+            self.mean = self.h + z
+            self.variance = 1 - self.h * self.mean
+            entropy = (e * mpmath.log(e) * wrong if e else 0) + (1 - e) * mpmath.log(1 - e) * right
+            self.divergence = (
+                entropy / probability
+                - self.log_probability
+                + (self.h * z + mpmath.log(self.variance)) / 2
+            )
+
+
+def relative_error(found, exact):
+    return float(abs(mpmath.mpf(found) - exact) / max(abs(exact), SMALLEST))
+
+
+@pytest.mark.parametrize("label_noise", LABEL_NOISES)
+def test_log_probability_slopes_and_divergence_match_mpmath(label_noise):
+    for z in MARGINS:
+        exact = Exact(z, label_noise)
+        h, mean, variance = slopes(z, label_noise)
+        assert relative_error(log_probability(z, label_noise), exact.log_probability) < 1e-12, z
+        assert relative_error(h, exact.h) < 1e-11, z
+        assert abs(mean - exact.mean) <= 1e-12 * abs(exact.mean) + 1e-15, z
+        assert relative_error(variance, exact.variance) < 1e-12, z
+        assert relative_error(divergence(z, label_noise), exact.divergence) < 1e-10, z
+
+
+@pytest.mark.parametrize("z", [-1e3, -1e5, -1e8, -1e12, -1e100])
+def test_far_tail_without_label_noise_follows_the_exponential_limit(z):
+    h, mean, variance = hazard(z)
+    assert h == pytest.approx(-z, rel=2 / z**2 + 1e-15)
+    assert mean == pytest.approx(-1 / z, rel=3 / z**2 + 1e-15)
+    assert variance == pytest.approx(z**-2, rel=8 / z**2 + 1e-15)
+    # A factor far in the tail turns a Gaussian into an exponential distribution.
+    exponential = 0.5 * math.log(2 * math.pi * math.e) - 1
+    assert divergence(z, 0.0) == pytest.approx(exponential, abs=3 / z**2 + 1e-14)
+    assert log_cdf(z) == pytest.approx(-0.5 * z**2, rel=1e-3)
+
+
+def test_divergence_matches_quadrature():
+    for z, e in [(-1.0, 0.0), (2.5, 0.0), (-1.0, 0.1), (0.7, 0.3)]:
+        z, e = mpmath.mpf(z), mpmath.mpf(e)
+        pieces = [z - 30, 0, z + 30]
+
+        def tilted(u, z=z, e=e):
+            return (1 - e if u > 0 else e) * mpmath.npdf(u, z, 1)
+
+        norm = mpmath.quad(tilted, pieces)
+        mean = mpmath.quad(lambda u: u * tilted(u), pieces) / norm
+        variance = mpmath.quad(lambda u: (u - mean) ** 2 * tilted(u), pieces) / norm
+
+        def integrand(u):
+            p = tilted(u) / norm
+            return p * mpmath.log(p / mpmath.npdf(u, mean, mpmath.sqrt(variance))) if p else 0
+
+        exact = mpmath.quad(integrand, pieces)
+        assert divergence(float(z), float(e)) == pytest.approx(float(exact), abs=1e-13)
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 1e-6, 0.2])
+@pytest.mark.parametrize("margin_noise", [0.0, 0.3, 5.0])
+@pytest.mark.parametrize(("mean", "variance"), [(0.3, 2.0), (-2.0, 0.5), (4.0, 1.0), (-9.0, 3.0)])
+def test_site_reproduces_the_moments_of_the_tilted_distribution(
+    mean, variance, margin_noise, label_noise
+):
+    root = mpmath.sqrt(margin_noise)
+    m, v, e = mpmath.mpf(mean), mpmath.mpf(variance), mpmath.mpf(label_noise)
+
+    def tilted(u):
+        step = mpmath.ncdf(u / root) if root else mpmath.mpf(u > 0)
+        return (e + (1 - 2 * e) * step) * mpmath.npdf(u, m, mpmath.sqrt(v))
+
+    pieces = [m - 30 * mpmath.sqrt(v), min(m, 0), 0, max(m, 0) + 1, m + 30 * mpmath.sqrt(v)]
+    pieces = sorted(set(pieces))
+    norm = mpmath.quad(tilted, pieces)
+    new_mean = mpmath.quad(lambda u: u * tilted(u), pieces) / norm
+    new_variance = mpmath.quad(lambda u: (u - new_mean) ** 2 * tilted(u), pieces) / norm
+
+    z, precision, shift = matched_site(mean, variance, margin_noise, label_noise)
+    assert z == pytest.approx(mean / math.sqrt(variance + margin_noise))
+    matched = 1 / (1 / variance + precision)
+    assert matched == pytest.approx(float(new_variance), rel=1e-10)
+    assert matched * (mean / variance + shift) == pytest.approx(float(new_mean), rel=1e-9)
+
+
+any_number = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(
+    mean=any_number,
+    variance=st.floats(1e-20, 1e20),
+    margin_noise=st.floats(0, 1e300),
+    label_noise=st.one_of(st.just(0.0), st.floats(0, 0.4999)),
+)
+def test_kernels_are_finite_for_any_finite_input(mean, variance, margin_noise, label_noise):
+    z, precision, shift = matched_site(mean, variance, margin_noise, label_noise)
+    values = [precision, shift, log_probability(z, label_noise), divergence(z, label_noise)]
+    assert np.all(np.isfinite([z, *values, *slopes(z, label_noise)])), values
+    assert slopes(z, label_noise)[2] > 0 or abs(z) > 1e100
+    assert divergence(z, label_noise) >= 0
