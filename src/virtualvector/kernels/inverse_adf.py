@@ -1,0 +1,108 @@
+"""Inverse ADF (section 3.2): the Gaussian before a factor, given the moments after it.
+
+Let m, v be the moments after, and ρ = v_h/(v_h + s²) for the unknown variance v_h before. With
+k = h(h+z), eqs. 24 and 25 become, for any margin noise s²,
+
+    v = v_h(1 − ρk),    m = (z + ρh)·√(v_h/ρ),
+
+so that ρ solves tkρ² − (1 + t)ρ + 1 = 0 with t = s²/v, and z solves
+
+    (z + ρh)/√(ρ(1 − ρk)) = m/√v.
+
+For s = 0 (ρ = 1) this is the root of eq. 26 *before* squaring, which eq. 27 would allow to have the
+wrong sign. The left side increases with z, so a bracket around the root always closes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.likelihood import slopes
+
+_FARTHEST = -1e9  # a root further out means moments at the very edge of what a factor can produce
+_STEPS = 200
+
+
+@compiled
+def _before(z: float, noise: float, label_noise: float) -> tuple[float, float, float]:
+    """At a trial z: the ratio m/√v that it would lead to, ρ, and 1 − ρk; `noise` is s²/v.
+
+    Both 1 − ρ and 1 − ρk are built from positive terms.
+    """
+    h, mean, variance = slopes(z, label_noise)
+    if noise < 1.0:
+        root = math.sqrt((1.0 - noise) ** 2 + 4.0 * noise * variance)
+        rest = 4.0 * noise * variance / ((root + 1.0 - noise) * (1.0 + noise + root))
+    else:
+        root = noise * math.sqrt((1.0 / noise - 1.0) ** 2 + 4.0 * variance / noise)
+        rest = (noise - 1.0 + root) / (1.0 + noise + root)
+    share = 2.0 / (1.0 + noise + root)
+    shrinkage = rest + share * variance
+    return (mean - rest * h) / math.sqrt(share * shrinkage), share, shrinkage
+
+
+@compiled
+def inverse_adf(
+    mean: float, variance: float, margin_noise: float, label_noise: float
+) -> tuple[bool, float, float, float]:
+    """Find the cavity whose product with one factor has the given mean and variance.
+
+    Returns whether there is one, its standardised margin z, its mean and its variance. The moments
+    of a cut Gaussian are not arbitrary: without noise, for example, the mean exceeds the standard
+    deviation. "No such prior" is therefore a regular answer.
+
+    Examples
+    --------
+    >>> found, z, mean, variance = inverse_adf(1.2, 0.7, 0.0, 0.0)
+    >>> found, round(z, 6), round(mean, 6), round(variance, 6)
+    (True, 0.916346, 0.950161, 1.075162)
+    >>> inverse_adf(0.5, 1.0, 0.0, 0.0)[0]
+    False
+    """
+    target = mean / math.sqrt(variance)
+    noise = margin_noise / variance
+    if not (variance > 0.0 and abs(target) < 1e100 and noise < 1e100):
+        return False, 0.0, 0.0, 0.0
+
+    # For z > 0 the ratio is at least z: the right end is found. Walk left for the other one.
+    right = max(target, 0.0) + 1.0
+    f_right = _before(right, noise, label_noise)[0] - target
+    left = min(target, 0.0) - 1.0
+    f_left = _before(left, noise, label_noise)[0] - target
+    while f_left >= 0.0:
+        if left < _FARTHEST:
+            return False, 0.0, 0.0, 0.0
+        right, f_right = left, f_left
+        left *= 2.0
+        f_left = _before(left, noise, label_noise)[0] - target
+
+    # Chandrupatla's method: inverse quadratic interpolation where it is safe, else bisection.
+    a, f_a, b, f_b, c, f_c = left, f_left, right, f_right, right, f_right
+    weight = 0.5
+    for _ in range(_STEPS):
+        z = a + weight * (b - a)
+        f_z = _before(z, noise, label_noise)[0] - target
+        if (f_z > 0.0) == (f_a > 0.0):
+            c, f_c = a, f_a
+        else:
+            c, f_c = b, f_b
+            b, f_b = a, f_a
+        a, f_a = z, f_z
+        best = a if abs(f_a) < abs(f_b) else b
+        tolerance = 4e-16 * abs(best) + 1e-300
+        if f_z == 0.0 or abs(b - a) <= tolerance:
+            break
+        weight = 0.5
+        xi = (a - b) / (c - b)
+        phi = (f_a - f_b) / (f_c - f_b)
+        if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+            weight = f_a / (f_b - f_a) * f_c / (f_b - f_c)
+            weight += (c - a) / (b - a) * f_a / (f_c - f_a) * f_b / (f_c - f_b)
+        smallest = tolerance / abs(b - a)
+        weight = min(max(weight, smallest), 1.0 - smallest)
+
+    z = a if abs(f_a) < abs(f_b) else b
+    _, share, shrinkage = _before(z, noise, label_noise)
+    prior_variance = variance / shrinkage
+    return True, z, z * math.sqrt(prior_variance / share), prior_variance

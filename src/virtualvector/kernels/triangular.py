@@ -1,0 +1,92 @@
+"""Covariance matrices as triangular factors.
+
+A covariance V is kept as a lower triangular U with V = UᵀU. Every variance xᵀVx = |Ux|² is then
+positive whatever the rounding, V never loses its symmetry, and a direction can become 10¹⁰ times
+narrower than another before digits run out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from virtualvector.kernels.compiled import compiled
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@compiled
+def dot(x: Array, y: Array) -> float:
+    """The inner product."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled
+def add_scaled(target: Array, scale: float, x: Array) -> None:
+    """Add ``scale * x`` to the target."""
+    for i in range(x.shape[0]):
+        target[i] += scale * x[i]
+
+
+@compiled
+def multiply(factor: Array, x: Array, out: Array) -> float:
+    """Write Ux into ``out`` and return |Ux|² = xᵀVx."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        entry = 0.0
+        for i in range(j + 1):
+            entry += factor[j, i] * x[i]
+        out[j] = entry
+        total += entry * entry
+    return total
+
+
+@compiled
+def multiply_transposed(factor: Array, x: Array, out: Array) -> None:
+    """Write Uᵀx into ``out``; with x = Uy that is Vy."""
+    out[:] = 0.0
+    for j in range(x.shape[0]):
+        scale = x[j]
+        for i in range(j + 1):
+            out[i] += scale * factor[j, i]
+
+
+@compiled
+def rotate_row(row: Array, image: Array, last: int, keep: float, take: float, add: float) -> None:
+    """One row of `condition`: row ← keep·row − take·image while image ← image + add·row."""
+    for i in range(last + 1):
+        entry = row[i]
+        row[i] = keep * entry - take * image[i]
+        image[i] += add * entry
+
+
+@compiled
+def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
+    """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
+
+    Needs ``product`` = Ux and leaves the *old* Vx in ``image``. Carlson's recursion (1973): with
+    α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
+    have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
+    """
+    image[:] = 0.0
+    before = 1.0
+    for j in range(product.shape[0]):
+        entry = product[j]
+        after = before + precision * entry * entry
+        keep = math.sqrt(before / after)
+        take = precision * entry / math.sqrt(before * after)
+        rotate_row(factor[j], image, j, keep, take, entry)
+        before = after
+
+
+@compiled
+def rank_one(matrix: Array, size: int, column: Array, scale: float) -> None:
+    """Add ``scale·column·columnᵀ`` to the leading ``size × size`` block."""
+    for i in range(size):
+        entry = scale * column[i]
+        for j in range(size):
+            matrix[i, j] += entry * column[j]

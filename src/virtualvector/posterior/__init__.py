@@ -1,0 +1,21 @@
+"""The posterior over the weights: its state, how a row changes it, and the Gaussian it stands for."""
+
+from virtualvector.posterior.gaussian import Gaussian, gaussian, settle
+from virtualvector.posterior.learning import learn, learn_in_place, mirror
+from virtualvector.posterior.state import Settings, State, Strategy, copy_state, empty_state
+from virtualvector.posterior.step import Events
+
+__all__ = [
+    "Events",
+    "Gaussian",
+    "Settings",
+    "State",
+    "Strategy",
+    "copy_state",
+    "empty_state",
+    "gaussian",
+    "learn",
+    "learn_in_place",
+    "mirror",
+    "settle",
+]

@@ -1,0 +1,61 @@
+"""The Gaussian that predictions are made with (eqs. 5 and 9)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.propagation import propagate
+from virtualvector.posterior.stand_in import refresh
+from virtualvector.posterior.state import Settings, State, copy_state, make_workspace
+
+
+class Gaussian(NamedTuple):
+    """N(mean, factorᵀfactor) over the weights, with a lower triangular factor."""
+
+    mean: Array
+    factor: Array
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance matrix."""
+        return self.factor.T @ self.factor
+
+
+def gaussian(state: State) -> Gaussian:
+    """Return q̃ (eq. 9): the residual times the stand-ins of all points.
+
+    Nothing is inverted: every stand-in is absorbed by a copy of the residual, as if all points were
+    evicted.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian
+    >>> gaussian(empty_state(2, Settings())).covariance
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    d = state.mean.shape[0]
+    none = np.zeros((0, 0))
+    state = state._replace(
+        gram=none,
+        precisions=state.precisions.copy(),
+        shifts=state.shifts.copy(),
+        weight_mean=np.zeros(d),
+        weight_factor=np.zeros((d, d)),
+    )
+    refresh(state, make_workspace(state, Settings()))
+    return Gaussian(state.weight_mean, state.weight_factor)
+
+
+def settle(state: State, settings: Settings) -> State:
+    """Run EP on a copy of the state until nothing moves.
+
+    The engine does as much after each row as its settings allow; this goes on from there.
+    """
+    state = copy_state(state)
+    work = make_workspace(state, settings)
+    propagate(state, settings, work)
+    return state

@@ -1,0 +1,93 @@
+"""The pure face of the engine: (state, rows) → (state, what happened)."""
+
+from __future__ import annotations
+
+from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.stand_in import reproject
+from virtualvector.posterior.state import (
+    POINTS,
+    Settings,
+    State,
+    copy_state,
+    empty_state,
+    make_workspace,
+    most_points,
+)
+from virtualvector.posterior.step import Events, learn_rows, no_events
+
+
+def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[State, Events]:
+    """Learn labelled rows; the state that was given stays as it is.
+
+    Parameters
+    ----------
+    state : State
+        What was known before.
+    rows : array of shape (T, d) or (T, d − 1)
+        Finite numbers. With one column less than there are weights, the last weight is the bias.
+    signs : array of shape (T,)
+        The labels, +1 or −1.
+    settings : Settings
+        How to learn; the same ones that the state was made with.
+
+    Returns
+    -------
+    state : State
+        What is known after. Learning a stream in pieces of any sizes gives the same bits.
+    events : Events
+        What happened at each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian, learn
+    >>> settings = Settings(buffer_size=5)
+    >>> rows = np.array([[2.0, 0.5], [1.0, -1.0], [-1.5, 0.2]])
+    >>> state, events = learn(empty_state(2, settings), rows, np.array([1.0, 1.0, -1.0]), settings)
+    >>> np.exp(events.log_probability).round(3)
+    array([0.5  , 0.639, 0.859])
+    >>> gaussian(state).mean.round(3)
+    array([1.04 , 0.034])
+    """
+    return learn_in_place(copy_state(state), rows, signs, settings)
+
+
+def learn_in_place(
+    state: State, rows: Array, signs: Array, settings: Settings
+) -> tuple[State, Events]:
+    """As `learn`, but the arrays of the given state are used up."""
+    events = no_events(len(rows))
+    work = make_workspace(state, settings)
+    done = learn_rows(state, settings, rows, signs, 0, work, events)
+    while done < len(rows):
+        state = grow(state, settings)
+        work = make_workspace(state, settings)
+        done = learn_rows(state, settings, rows, signs, done, work, events)
+    return state, events
+
+
+def grow(state: State, settings: Settings) -> State:
+    """Return the same state with room for twice as many points, as far as they are allowed.
+
+    Once there is room for more points than weights, q̃ moves from margin space to weight space.
+    """
+    n = state.counts[POINTS]
+    larger = empty_state(
+        len(state.mean), settings, capacity=min(2 * len(state.points), most_points(settings))
+    )
+    for name in ("mean", "factor", "counts", "sums"):
+        getattr(larger, name)[:] = getattr(state, name)
+    for name in ("points", "noises", "born", "precisions", "shifts"):
+        getattr(larger, name)[:n] = getattr(state, name)[:n]
+    if len(larger.distances):
+        larger.distances[:n, :n] = state.distances[:n, :n]
+    reproject(larger, make_workspace(larger, settings))
+    return larger
+
+
+def mirror(state: State) -> State:
+    """Return the posterior for the same rows with all labels swapped: w has become −w."""
+    state = copy_state(state)
+    for name in ("mean", "points", "images", "weight_mean"):
+        getattr(state, name)[:] *= -1.0
+    return state

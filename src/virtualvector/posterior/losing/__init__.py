@@ -1,0 +1,55 @@
+"""Ways to lose a point: evict one, chosen by one of several rules, or merge two."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.posterior.losing.divergence import measure_divergences, smallest_divergence
+from virtualvector.posterior.losing.eviction import evict, safest
+from virtualvector.posterior.losing.margin import largest_margin
+from virtualvector.posterior.losing.merging import best_merge, merge_points
+from virtualvector.posterior.losing.oldest import oldest
+from virtualvector.posterior.state import Settings, State, Strategy, Workspace
+
+KEPT, EVICTED, MERGED, IGNORED = range(4)
+
+
+class Loss(NamedTuple):
+    """What was lost."""
+
+    event: int
+    row: int  # the number of the row whose point went; of two merged ones, the older
+    divergence: float
+    precision: float  # of the stand-in that the residual absorbed
+    shift: float
+
+
+@compiled
+def choose(state: State, settings: Settings, work: Workspace) -> int:
+    """The point to evict."""
+    if settings.strategy == Strategy.OLDEST:
+        j = oldest(state, work)
+    elif settings.strategy == Strategy.MARGIN:
+        j = largest_margin(state, work)
+    else:
+        j = smallest_divergence(state, work)
+    return j if j >= 0 else safest(state, work)
+
+
+@compiled
+def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
+    """Evict a point, or merge two where that keeps more of what a Gaussian cannot carry."""
+    measure_divergences(state, settings, work)
+    j = choose(state, settings, work)
+    if state.distances.shape[0] > 0:
+        merge = best_merge(state, settings, work)
+        if merge.cost < work.divergences[j]:
+            row = min(state.born[merge.first], state.born[merge.second])
+            merge_points(state, merge, work)
+            return Loss(MERGED, row, merge.cost, 0.0, 0.0)
+    loss = Loss(
+        EVICTED, state.born[j], work.divergences[j], state.precisions[j], state.shifts[j]
+    )
+    evict(state, j, work)
+    return loss

@@ -1,0 +1,34 @@
+"""Evict the point whose factor is closest to a Gaussian: it maximises E (eq. 13)."""
+
+from __future__ import annotations
+
+import math
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.likelihood import clip_margin, divergence
+from virtualvector.posterior.losing.eviction import may_evict
+from virtualvector.posterior.propagation import cavity
+from virtualvector.posterior.stand_in import marginal
+from virtualvector.posterior.state import Settings, State, Workspace
+
+
+@compiled
+def measure_divergences(state: State, settings: Settings, work: Workspace) -> None:
+    """Write each factor's divergence from its stand-in to ``work.divergences`` (eq. 31)."""
+    for i in range(state.counts[0]):
+        mean, variance = marginal(state, i, work)
+        proper, mean, variance = cavity(state, i, mean, variance)
+        work.divergences[i] = math.inf
+        if proper:
+            z = clip_margin(mean / math.sqrt(variance + state.noises[i]))
+            work.divergences[i] = divergence(z, settings.label_noise)
+
+
+@compiled
+def smallest_divergence(state: State, work: Workspace) -> int:
+    """The point that costs least, or −1 if none may go."""
+    best, least = -1, math.inf
+    for j in range(state.counts[0]):
+        if work.divergences[j] < least and may_evict(state, j, work):
+            best, least = j, work.divergences[j]
+    return best

@@ -1,0 +1,52 @@
+"""Eviction (section 3.1): a point goes, its Gaussian stand-in stays behind in the residual."""
+
+from __future__ import annotations
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.posterior.residual import absorb
+from virtualvector.posterior.stand_in import forget, residual_variance
+from virtualvector.posterior.state import State, Workspace
+
+# A residual may become this much wider along one direction in one step, and no more. Factors with
+# label noise can have stand-ins of negative precision.
+SMALLEST_GROWTH = 0.01
+
+
+@compiled
+def residual_growth(state: State, j: int, work: Workspace) -> float:
+    """1 + τv: the residual stays proper while this is positive."""
+    if state.precisions[j] >= 0.0:
+        return 1.0
+    return 1.0 + state.precisions[j] * residual_variance(state, j, work)
+
+
+@compiled
+def may_evict(state: State, j: int, work: Workspace) -> bool:
+    """Whether the residual stays proper without leaning on the other points."""
+    return residual_growth(state, j, work) > SMALLEST_GROWTH
+
+
+@compiled
+def safest(state: State, work: Workspace) -> int:
+    """The point whose eviction leaves the residual furthest from improper.
+
+    Where no point may go by the rule above, this one can: if absorbing each of the stand-ins made
+    r improper, all their precisions would be negative and q̃, wider still, improper too.
+    """
+    best, most = 0, -1.0
+    for j in range(state.counts[0]):
+        growth = residual_growth(state, j, work)
+        if growth > most:
+            best, most = j, growth
+    return best
+
+
+@compiled
+def evict(state: State, j: int, work: Workspace) -> None:
+    """r ← r·f̃ⱼ (eq. 14); q̃ does not change."""
+    precision, shift = state.precisions[j], state.shifts[j]
+    if residual_growth(state, j, work) <= 0.0:  # possible only through rounding
+        precision, shift = 0.0, 0.0
+    work.vector[:] = state.points[j]
+    forget(state, j)
+    absorb(state, work.vector, precision, shift, work)

@@ -1,0 +1,89 @@
+"""Expectation propagation over the virtual points (section 2, eq. 9).
+
+Each visit gives one stand-in factor the moments of the true one. Every state on the way is a proper
+Gaussian, so that the result is usable at any stop.
+"""
+
+from __future__ import annotations
+
+import math
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.likelihood import matched_site
+from virtualvector.posterior.stand_in import marginal, move, smallest_variance
+from virtualvector.posterior.state import Settings, State, Workspace
+
+_SMALLEST_ROOM = 1e-13
+_SMALLEST_DAMPING = 1.0 / 16.0
+
+
+@compiled
+def cavity(
+    state: State, i: int, mean: float, variance: float
+) -> tuple[bool, float, float]:
+    """q̃ without the stand-in of point i (eq. 34), along its margin; first whether it is proper."""
+    room = 1.0 - state.precisions[i] * variance
+    if not (variance > 0.0 and room > _SMALLEST_ROOM):
+        return False, 0.0, 1.0
+    return True, (mean - state.shifts[i] * variance) / room, variance / room
+
+
+@compiled
+def visit(
+    state: State, settings: Settings, n: int, i: int, damping: float, work: Workspace
+) -> float:
+    """Match one stand-in factor to its true factor; return how far the margin moved.
+
+    The distance is in standard deviations of the margin. A move within the tolerance is not made,
+    and neither is one whose cavity is improper or already known to working precision.
+    """
+    mean, variance = marginal(state, i, work)
+    proper, cavity_mean, cavity_variance = cavity(state, i, mean, variance)
+    floor = smallest_variance(state, i)
+    if not proper or cavity_variance <= floor:
+        return 0.0
+    _, precision, shift = matched_site(
+        cavity_mean, cavity_variance, state.noises[i], settings.label_noise
+    )
+    narrowness = 1.0 / cavity_variance + precision
+    if narrowness * floor > 1.0:
+        new_mean = (cavity_mean / cavity_variance + shift) / narrowness
+        precision = 1.0 / floor - 1.0 / cavity_variance
+        shift = new_mean / floor - cavity_mean / cavity_variance
+    precision = damping * (precision - state.precisions[i])
+    shift = damping * (shift - state.shifts[i])
+
+    growth = 1.0 + precision * variance
+    if not growth > 0.0:
+        return 0.0
+    change = abs(shift - precision * mean) * math.sqrt(variance)
+    movement = max(change, abs(precision) * variance) / growth
+    if movement > settings.tolerance:
+        move(state, n, i, mean, variance, precision, shift, work)
+        state.precisions[i] += precision
+        state.shifts[i] += shift
+    return movement
+
+
+@compiled
+def propagate(state: State, settings: Settings, work: Workspace) -> int:
+    """Sweep over the points until none moves; return the number of sweeps.
+
+    The newest point goes first: it is the one that has something to say. Sweeps are damped once
+    they stop coming closer to a fixed point.
+    """
+    n = state.counts[0]
+    damping = 1.0
+    previous = math.inf
+    if settings.max_sweeps == 0 and n > 0:
+        visit(state, settings, n, n - 1, 1.0, work)
+    for sweep in range(settings.max_sweeps):
+        movement = 0.0
+        for i in range(n - 1, -1, -1):
+            movement = max(movement, visit(state, settings, n, i, damping, work))
+        if movement <= settings.tolerance:
+            return sweep + 1
+        if movement >= previous:
+            damping = max(0.5 * damping, _SMALLEST_DAMPING)
+        previous = movement
+    return settings.max_sweeps

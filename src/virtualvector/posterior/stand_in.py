@@ -1,0 +1,208 @@
+"""The Gaussian stand-in q̃ = r ∏ f̃ᵢ (eq. 9), in whichever space is smaller.
+
+Everything the engine asks of q̃ goes through these functions: the marginal of one margin, a change
+of one stand-in factor, one more point, one point less. Only this file knows that there are two
+spaces.
+"""
+
+from __future__ import annotations
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.triangular import (
+    Array,
+    add_scaled,
+    condition,
+    dot,
+    multiply,
+    multiply_transposed,
+    rank_one,
+)
+from virtualvector.posterior.state import State, Workspace
+
+# A variance below these is known to working precision: nothing narrower can be represented.
+SMALLEST = 1e-20  # of the prior, which the triangular factor resolves
+_RESOLUTION = 1e-11  # of the residual's variance, which differences of covariances resolve
+
+
+@compiled
+def in_margin_space(state: State) -> bool:
+    """Whether q̃ is kept as the distribution of the margins."""
+    return state.gram.shape[0] > 0
+
+
+@compiled
+def residual_variance(state: State, i: int, work: Workspace) -> float:
+    """The variance of the margin of point i under r."""
+    if in_margin_space(state):
+        return state.gram[i, i]
+    return multiply(state.factor, state.points[i], work.product)
+
+
+@compiled
+def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
+    """Mean and variance of the margin of point i under q̃; leaves Ub in ``work.product``."""
+    if in_margin_space(state):
+        return state.margins[i], state.covariances[i, i]
+    variance = multiply(state.weight_factor, state.points[i], work.product)
+    return dot(state.points[i], state.weight_mean), variance
+
+
+@compiled
+def smallest_variance(state: State, i: int) -> float:
+    """The smallest variance that the margin of point i can be given."""
+    if in_margin_space(state):
+        return max(SMALLEST, _RESOLUTION * state.gram[i, i])
+    return SMALLEST
+
+
+@compiled
+def covariance(state: State, i: int, j: int, work: Workspace) -> float:
+    """The covariance of the margins of two points under q̃."""
+    if in_margin_space(state):
+        return state.covariances[i, j]
+    multiply(state.weight_factor, state.points[i], work.product)
+    multiply(state.weight_factor, state.points[j], work.other)
+    return dot(work.product, work.other)
+
+
+@compiled
+def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
+    """The covariance of the margins of two points under r."""
+    if in_margin_space(state):
+        return state.gram[i, j]
+    multiply(state.factor, state.points[i], work.product)
+    multiply(state.factor, state.points[j], work.other)
+    return dot(work.product, work.other)
+
+
+@compiled
+def move(
+    state: State, n: int, i: int, mean: float, variance: float,
+    precision: float, shift: float, work: Workspace,
+) -> None:  # fmt: skip
+    """Multiply q̃ by exp(shift·u − ½·precision·u²), u the margin of point i.
+
+    Call it right after `marginal`, whose results it takes.
+    """
+    growth = 1.0 + precision * variance
+    step = (shift - precision * mean) / growth
+    if in_margin_space(state):
+        for j in range(n):
+            work.column[j] = state.covariances[i, j]
+        rank_one(state.covariances, n, work.column, -precision / growth)
+        for j in range(n):
+            state.margins[j] += step * work.column[j]
+    else:
+        condition(state.weight_factor, work.product, precision, work.image)
+        add_scaled(state.weight_mean, step, work.image)
+
+
+@compiled
+def refresh(state: State, work: Workspace) -> None:
+    """Build q̃ anew from r and the stand-in factors.
+
+    Factors that narrow come first: then every Gaussian on the way is at least as narrow as the
+    last one, hence proper.
+    """
+    n = state.counts[0]
+    if in_margin_space(state):
+        for i in range(n):
+            state.margins[i] = dot(state.points[i], state.mean)
+            for j in range(n):
+                state.covariances[i, j] = state.gram[i, j]
+    else:
+        state.weight_mean[:] = state.mean
+        state.weight_factor[:] = state.factor
+    for narrowing in (True, False):
+        for i in range(n):
+            if (state.precisions[i] > 0.0) == narrowing:
+                mean, variance = marginal(state, i, work)
+                if 1.0 + state.precisions[i] * variance > 0.0:
+                    move(
+                        state, n, i, mean, variance, state.precisions[i], state.shifts[i], work
+                    )
+
+
+@compiled
+def reproject(state: State, work: Workspace) -> None:
+    """Compute the margins under r anew from the points, then q̃: drift does not add up."""
+    n = state.counts[0]
+    if in_margin_space(state):
+        for i in range(n):
+            multiply(state.factor, state.points[i], work.product)
+            multiply_transposed(state.factor, work.product, state.images[i])
+        for i in range(n):
+            for j in range(i + 1):
+                entry = dot(state.points[j], state.images[i])
+                state.gram[i, j] = entry
+                state.gram[j, i] = entry
+    refresh(state, work)
+
+
+@compiled
+def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
+    """Take in the point that was written to place n, with a stand-in factor of one.
+
+    Returns mean and variance of its margin under q̃: the prediction for the row.
+    """
+    point = state.points[n]
+    state.precisions[n] = 0.0
+    state.shifts[n] = 0.0
+    if not in_margin_space(state):
+        return marginal(state, n, work)
+
+    variance = multiply(state.factor, point, work.product)
+    image = state.images[n]
+    multiply_transposed(state.factor, work.product, image)
+    mean = dot(point, state.mean)
+    for i in range(n):
+        state.gram[n, i] = dot(state.points[i], image)
+        state.gram[i, n] = state.gram[n, i]
+        work.column[i] = state.precisions[i] * state.gram[n, i]
+        mean += state.gram[n, i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
+    state.gram[n, n] = variance
+    # With S the covariances under q̃, T = diag(τ), g the new row of the Gram matrix: the new row
+    # of S is g − S T g.
+    for i in range(n):
+        entry = state.gram[n, i] - dot(state.covariances[i, :n], work.column[:n])
+        state.covariances[n, i] = entry
+        state.covariances[i, n] = entry
+        variance -= work.column[i] * entry
+    variance = max(variance, smallest_variance(state, n))
+    state.covariances[n, n] = variance
+    state.margins[n] = mean
+    return mean, variance
+
+
+@compiled
+def _move_row(matrix: Array, source: int, target: int, last: int) -> None:
+    """Let row and column ``source`` of a symmetric matrix take the place of ``target``."""
+    for i in range(last + 1):
+        matrix[target, i] = matrix[source, i]
+    for i in range(last + 1):
+        matrix[i, target] = matrix[i, source]
+    matrix[target, target] = matrix[source, source]
+
+
+@compiled
+def forget(state: State, j: int) -> None:
+    """Take point j and its stand-in factor off the list; the last point takes its place.
+
+    The distribution of the other margins under q̃ is what it was: marginalising needs no work.
+    """
+    last = state.counts[0] - 1
+    state.counts[0] = last
+    if j == last:
+        return
+    state.points[j] = state.points[last]
+    state.noises[j] = state.noises[last]
+    state.born[j] = state.born[last]
+    state.precisions[j] = state.precisions[last]
+    state.shifts[j] = state.shifts[last]
+    if in_margin_space(state):
+        state.images[j] = state.images[last]
+        state.margins[j] = state.margins[last]
+        _move_row(state.gram, last, j, last)
+        _move_row(state.covariances, last, j, last)
+    if state.distances.shape[0] > 0:
+        _move_row(state.distances, last, j, last)

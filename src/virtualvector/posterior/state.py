@@ -1,0 +1,155 @@
+"""What has been learned: a Gaussian and a few virtual points (eqs. 7 and 8).
+
+    q(w) ∝ r(w) ∏ᵢ f(bᵢᵀw),   r = N(mean, factorᵀfactor)
+
+Scale. The prior is N(0, I) and every point has unit length: a row x becomes b = ±x/|x| with its own
+noise sᵢ² = s²/|x|², which is the same factor. Nothing under- or overflows for rows of any length,
+distances between points need no normalising, and the midpoint of two points is their bisector.
+
+Two spaces. The points act on the weights only through their n margins u = Bw. While there is room
+for no more points than weights, the Gaussian stand-in q̃ of q (eq. 9) is kept as the distribution of
+those margins; when there are more, as that of the d weights. Arrays of the other space are empty.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from virtualvector.kernels.triangular import Array
+
+IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+# Places in `State.counts` and `State.sums`.
+POINTS, ROWS, EVICTED, MERGED, IGNORED, SWEEPS = range(6)
+LOG_EVIDENCE, DIVERGENCE_LOST = range(2)
+
+
+class Strategy(IntEnum):
+    """Ways to lose a point."""
+
+    DIVERGENCE = 0  # the one whose factor is closest to a Gaussian
+    MARGIN = 1  # the one farthest from the decision boundary
+    OLDEST = 2  # the one that came first: window-EP
+    NEVER = 3  # none: EP
+
+
+class State(NamedTuple):
+    """The posterior. Arrays over points have room for more of them than ``counts[POINTS]``."""
+
+    # The residual r(w), eq. 8.
+    mean: Array  # (d,)
+    factor: Array  # (d, d), lower triangular
+    # The virtual points bᵢ, eq. 7, and the Gaussian stand-ins exp(νu − ½τu²) of their factors, eq. 9.
+    points: Array  # (c, d)
+    noises: Array  # (c,)  sᵢ²
+    born: IntArray  # (c,)  the number of the row that brought the point
+    precisions: Array  # (c,)  τᵢ
+    shifts: Array  # (c,)  νᵢ
+    # Margin space: the margins under r and under q̃.
+    images: Array  # (c, d)  V bᵢ
+    gram: Array  # (c, c)  bᵢᵀV bⱼ
+    margins: Array  # (c,)   means under q̃
+    covariances: Array  # (c, c) under q̃
+    # Weight space: the weights under q̃.
+    weight_mean: Array  # (d,)
+    weight_factor: Array  # (d, d)
+    # Squared distances between points, kept only where points may merge.
+    distances: Array  # (c, c)
+    counts: IntArray
+    sums: Array
+
+
+class Settings(NamedTuple):
+    """How to learn."""
+
+    label_noise: float = 0.0  # ε
+    margin_noise: float = 0.0  # s², in units of the prior variance
+    buffer_size: int = 30  # points kept between rows
+    strategy: int = Strategy.DIVERGENCE
+    merge_pairs: int = 5  # k, the closest pairs that are tried; 0: never merge
+    tolerance: float = 1e-4
+    max_sweeps: int = 20
+
+
+class Workspace(NamedTuple):
+    """Scratch memory, so that no row allocates."""
+
+    vector: Array  # (d,)
+    product: Array  # (d,)  Ux
+    image: Array  # (d,)  Vx
+    other: Array  # (d,)
+    column: Array  # (c,)
+    divergences: Array  # (c,)
+    pair_distances: Array  # (k,)
+    pairs: IntArray  # (k, 2)
+
+
+def empty_state(n_weights: int, settings: Settings, capacity: int = 16) -> State:
+    """Return the prior: N(0, I) and no points.
+
+    Examples
+    --------
+    >>> state = empty_state(3, Settings(buffer_size=10))
+    >>> state.points.shape, state.covariances.shape, state.weight_factor.shape
+    ((11, 3), (0, 0), (3, 3))
+    """
+    d = n_weights
+    c = min(capacity, most_points(settings))
+    margin_space = c <= d
+    m, w = (c, 0) if margin_space else (0, d)
+    merging = c if may_merge(settings) else 0
+    return State(
+        mean=np.zeros(d),
+        factor=np.eye(d),
+        points=np.zeros((c, d)),
+        noises=np.zeros(c),
+        born=np.zeros(c, np.int64),
+        precisions=np.zeros(c),
+        shifts=np.zeros(c),
+        images=np.zeros((m, d)),
+        gram=np.zeros((m, m)),
+        margins=np.zeros(m),
+        covariances=np.zeros((m, m)),
+        weight_mean=np.zeros(w),
+        weight_factor=np.eye(w),
+        distances=np.zeros((merging, merging)),
+        counts=np.zeros(6, np.int64),
+        sums=np.zeros(2),
+    )
+
+
+def most_points(settings: Settings) -> int:
+    """How many points there can be while a row is learned."""
+    if settings.strategy == Strategy.NEVER:
+        return np.iinfo(np.int64).max
+    return settings.buffer_size + 1
+
+
+def may_merge(settings: Settings) -> bool:
+    """Whether points may ever be merged."""
+    return (
+        settings.merge_pairs > 0
+        and settings.buffer_size > 0
+        and settings.strategy in (Strategy.DIVERGENCE, Strategy.MARGIN)
+    )
+
+
+def make_workspace(state: State, settings: Settings) -> Workspace:
+    """Return scratch memory that fits the state."""
+    c, d = state.points.shape
+    k = max(1, settings.merge_pairs)
+    return Workspace(
+        *(np.zeros(d) for _ in range(4)),
+        column=np.zeros(c),
+        divergences=np.zeros(c),
+        pair_distances=np.zeros(k),
+        pairs=np.zeros((k, 2), np.int64),
+    )
+
+
+def copy_state(state: State) -> State:
+    """Return a state of its own memory."""
+    return State(*(array.copy() for array in state))

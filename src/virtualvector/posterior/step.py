@@ -1,0 +1,157 @@
+"""One row: predict it, add it, run EP, lose a point (Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.likelihood import clip_margin, log_probability
+from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.losing import EVICTED as LOST_BY_EVICTION
+from virtualvector.posterior.losing import IGNORED as NOTHING_TO_LEARN
+from virtualvector.posterior.losing import KEPT, Loss, lose_one
+from virtualvector.posterior.losing import MERGED as LOST_BY_MERGING
+from virtualvector.posterior.losing.merging import remember_distances
+from virtualvector.posterior.propagation import propagate
+from virtualvector.posterior.stand_in import extend, refresh, reproject
+from virtualvector.posterior.state import (
+    DIVERGENCE_LOST,
+    EVICTED,
+    IGNORED,
+    LOG_EVIDENCE,
+    MERGED,
+    POINTS,
+    ROWS,
+    SWEEPS,
+    IntArray,
+    Settings,
+    State,
+    Strategy,
+    Workspace,
+)
+
+# Rows between rebuilding what is otherwise only updated.
+_REFRESH_EVERY = 64
+_REPROJECT_EVERY = 1024
+
+
+class Events(NamedTuple):
+    """What happened, row by row."""
+
+    log_probability: Array  # of the label, before the row was learned
+    event: IntArray  # kept, evicted, merged, ignored
+    lost_row: IntArray  # number of the row that brought the lost point, or −1
+    divergence_lost: Array
+    precision: Array  # the stand-in that the residual absorbed by eviction
+    shift: Array
+    sweeps: IntArray
+
+
+def no_events(n_rows: int) -> Events:
+    """Return empty records for so many rows."""
+    return Events(
+        log_probability=np.zeros(n_rows),
+        event=np.zeros(n_rows, np.int64),
+        lost_row=np.full(n_rows, -1, np.int64),
+        divergence_lost=np.zeros(n_rows),
+        precision=np.zeros(n_rows),
+        shift=np.zeros(n_rows),
+        sweeps=np.zeros(n_rows, np.int64),
+    )
+
+
+@compiled
+def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> float:
+    """Write ±(row, 1)/length to ``point``; return s²/length².
+
+    The constant of the bias is added if ``point`` has room for it. A row that says nothing, because
+    it is zero or drowned in noise, gets infinite noise.
+    """
+    n = row.shape[0]
+    bias = point.shape[0] - n
+    largest = float(bias)
+    for k in range(n):
+        largest = max(largest, abs(row[k]))
+    if largest == 0.0:
+        return math.inf
+    scale = sign / largest
+    if math.isinf(scale):  # the largest entry is denormal
+        return math.inf
+    total = 0.0
+    for k in range(n):
+        point[k] = row[k] * scale
+        total += point[k] * point[k]
+    if bias:
+        point[n] = scale
+        total += scale * scale
+    inverse = 1.0 / math.sqrt(total)
+    for k in range(point.shape[0]):
+        point[k] *= inverse
+    noise = math.sqrt(margin_noise) * inverse / largest
+    return noise * noise if noise < 1e100 else math.inf
+
+
+@compiled
+def learn_row(
+    state: State, settings: Settings, row: Array, sign: float, work: Workspace
+) -> tuple[float, int, Loss]:
+    """Learn one row in place; return log p(label), the sweeps of EP and what was lost."""
+    n = state.counts[POINTS]
+    number = state.counts[ROWS]
+    state.counts[ROWS] = number + 1
+    noise = write_point(row, sign, settings.margin_noise, state.points[n])
+    if math.isinf(noise):
+        state.counts[IGNORED] += 1
+        state.sums[LOG_EVIDENCE] += math.log(0.5)
+        return math.log(0.5), 0, Loss(NOTHING_TO_LEARN, -1, 0.0, 0.0, 0.0)
+
+    state.noises[n] = noise
+    state.born[n] = number
+    mean, variance = extend(state, n, work)
+    z = clip_margin(mean / math.sqrt(variance + noise))
+    evidence = log_probability(z, settings.label_noise)
+    state.sums[LOG_EVIDENCE] += evidence
+    if state.distances.shape[0] > 0:
+        remember_distances(state, n)
+    state.counts[POINTS] = n + 1
+
+    sweeps = propagate(state, settings, work)
+    loss = Loss(KEPT, -1, 0.0, 0.0, 0.0)
+    if settings.strategy != Strategy.NEVER and n >= settings.buffer_size:
+        loss = lose_one(state, settings, work)
+        if loss.event == LOST_BY_EVICTION:
+            state.counts[EVICTED] += 1
+        elif loss.event == LOST_BY_MERGING:
+            state.counts[MERGED] += 1
+            sweeps += propagate(state, settings, work)
+        state.sums[DIVERGENCE_LOST] += loss.divergence
+    state.counts[SWEEPS] += sweeps
+
+    if number % _REPROJECT_EVERY == _REPROJECT_EVERY - 1:
+        reproject(state, work)
+    elif number % _REFRESH_EVERY == _REFRESH_EVERY - 1:
+        refresh(state, work)
+    return evidence, sweeps, loss
+
+
+@compiled
+def learn_rows(
+    state: State, settings: Settings, rows: Array, signs: Array, start: int,
+    work: Workspace, events: Events,
+) -> int:  # fmt: skip
+    """Learn rows in place from ``start`` on, while there is room for a point; return the next one."""
+    for t in range(start, rows.shape[0]):
+        if state.counts[POINTS] == state.points.shape[0]:
+            return t
+        evidence, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
+        events.log_probability[t] = evidence
+        events.sweeps[t] = sweeps
+        events.event[t] = loss.event
+        events.lost_row[t] = loss.row
+        events.divergence_lost[t] = loss.divergence
+        events.precision[t] = loss.precision
+        events.shift[t] = loss.shift
+    return rows.shape[0]
