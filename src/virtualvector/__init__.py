@@ -1,0 +1,21 @@
+"""Bayesian online classification in constant memory: the Virtual Vector Machine."""
+
+from importlib.metadata import version
+
+from virtualvector.features import RandomFourierFeatures
+from virtualvector.learners import (
+    ADFClassifier,
+    EPClassifier,
+    VVMClassifier,
+    WindowEPClassifier,
+)
+
+__version__ = version("virtualvector")
+
+__all__ = [
+    "ADFClassifier",
+    "EPClassifier",
+    "RandomFourierFeatures",
+    "VVMClassifier",
+    "WindowEPClassifier",
+]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.normal import cdf, density, hazard
@@ -22,7 +23,7 @@ _NODES_12, _WEIGHTS_12 = np.polynomial.legendre.leggauss(12)
 _NODES_20, _WEIGHTS_20 = np.polynomial.legendre.leggauss(20)
 
 _FARTHEST = 40.0  # Φ(−40) is below the smallest double
-_LARGEST = 1e100  # keeps squares of standardised margins finite, also when divided by 1−ρ²
+_LARGEST = 1e60  # what is left beyond margins like this is too narrow for products of doubles
 _THINNEST = 1e-20  # stands for q at ρ = ±1: far below the q of any other double, yet divisible
 
 # An absolute error near 1e-16 is good enough for the logarithm of a probability down to here, ...
@@ -56,7 +57,7 @@ def _residual(y: float, x: float, correlation: float) -> float:
 
 @compiled
 def _from_independence(
-    x: float, y: float, correlation: float, nodes: np.ndarray, weights: np.ndarray
+    x: float, y: float, correlation: float, nodes: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> float:
     """Φ₂ = Φ(x)Φ(y) + (2π)⁻¹∫ exp(−(x²+y²−2xy sin θ)/(2cos²θ)) dθ over θ from 0 to arcsin ρ."""
     half = 0.5 * math.asin(correlation)
@@ -83,15 +84,13 @@ def _missing_from_comonotone(x: float, y: float, correlation: float) -> float:
     product = x * y
     c = (4.0 - product) / 8.0
     d = (12.0 - product) / 16.0
-    series = 1.0 - c * (gap2 - square) * (1.0 - d * gap2 / 5.0) / 3.0 + c * d * square * square / 5.0
-    total = q * math.exp(-0.5 * (gap2 / square + product)) * series
-    total -= (
-        math.exp(-0.5 * product)
-        * _ROOT_TWO_PI
-        * cdf(-gap / q)
-        * gap
-        * (1.0 - c * gap2 * (1.0 - d * gap2 / 5.0) / 3.0)
+    series = (
+        1.0 - c * (gap2 - square) * (1.0 - d * gap2 / 5.0) / 3.0 + c * d * square * square / 5.0
     )
+    total = q * math.exp(-0.5 * (gap2 / square + product)) * series
+    if product > -100.0:  # otherwise the gap is so wide that the cdf vanishes
+        series = 1.0 - c * gap2 * (1.0 - d * gap2 / 5.0) / 3.0
+        total -= math.exp(-0.5 * product) * _ROOT_TWO_PI * cdf(-gap / q) * gap * series
     half = 0.5 * q
     for i in range(_NODES_20.size):
         s = half * (1.0 + _NODES_20[i])
@@ -101,6 +100,16 @@ def _missing_from_comonotone(x: float, y: float, correlation: float) -> float:
         rest = exact - (1.0 + c * s2 * (1.0 + d * s2))
         total += half * _WEIGHTS_20[i] * math.exp(-0.5 * (gap2 / s2 + product)) * rest
     return total / _TWO_PI
+
+
+@compiled
+def _between(x: float, y: float) -> float:
+    """P(−y ≤ X ≤ x), taken on the side where the probabilities are small."""
+    if x + y <= 0.0:
+        return 0.0
+    if x < 0.0 or y > x:
+        return cdf(x) - cdf(-y)
+    return cdf(y) - cdf(-x)
 
 
 @compiled
@@ -133,3 +142,208 @@ def bivariate_cdf(x: float, y: float, correlation: float) -> float:
         elif strength < 1.0:
             value += _missing_from_comonotone(x, -y, -correlation)
     return min(max(value, 0.0), 1.0)
+
+
+@compiled
+def _reach(slope: float, curvature: float, drop: float) -> float:
+    """Return the d > 0 at which slope·d − ½·curvature·d² has come down to −drop."""
+    root = math.hypot(slope, math.sqrt(2.0 * drop * curvature))
+    if slope > 0.0:
+        return (slope + root) / curvature
+    return 2.0 * drop / (root - slope)
+
+
+@compiled
+def _stretch(
+    start: float,
+    length: float,
+    level: float,
+    slope: float,
+    curvature: float,
+    w_start: float,
+    w_slope: float,
+    q: float,
+    far: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Integrate one stretch of the quadrant, on which w = (y−ρX)/q keeps its sign.
+
+    With a = x − X = start + d and b = y − Y, returns the integrals of 1, a, b − far, a², a(b−far)
+    and (b−far)² under exp(level + slope·d − ½·curvature·d²) times Φ(w)/√2π where w > 0, or times
+    Φ(w)/(2πN(w)) where w < 0. Given a, b is q times a normal variable of mean w cut at zero.
+    A stretch on which w > 0 starts where qw = far, so that b − far needs no difference there.
+    """
+    total, a1, b1, a2, ab, b2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    positive = w_start > 0.0 or (w_start == 0.0 and w_slope > 0.0)
+    steepness = abs(w_slope)
+    end = min(length, _reach(slope, curvature, _NEGLIGIBLE))
+    d = 0.0
+    for _ in range(_MOST_PANELS):
+        step = _reach(slope - curvature * d, curvature, _DROP)
+        w = w_start + w_slope * d
+        if positive and w < _SATURATED + 0.5:
+            step = min(step, _STRIDE / steepness)
+        elif positive and w_slope < 0.0:
+            step = min(step, (w - _SATURATED) / steepness)
+        half = 0.5 * min(step, end - d)
+        for i in range(_NODES_20.size):
+            e = d + half * (1.0 + _NODES_20[i])
+            w = w_start + w_slope * e
+            h, mean, variance = hazard(w)
+            factor = cdf(w) / _ROOT_TWO_PI if positive else 1.0 / (_TWO_PI * h)
+            weight = half * _WEIGHTS_20[i] * factor
+            weight *= math.exp(level + e * (slope - 0.5 * curvature * e))
+            a = start + e
+            b = q * (h + w_slope * e) if positive else q * mean - far
+            total += weight
+            a1 += weight * a
+            b1 += weight * b
+            a2 += weight * a * a
+            ab += weight * a * b
+            b2 += weight * (b * b + q * q * variance)
+        d += 2.0 * half
+        if d >= end:
+            break
+    return total, a1, b1, a2, ab, b2
+
+
+@compiled
+def _quadrant_by_quadrature(
+    x: float, y: float, correlation: float
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """As `quadrant`, for x ≤ y and a small Φ₂: an integral over a = x − X from 0 to ∞.
+
+    The integrand is exp(xa − ½a²)Φ(w(a)) up to a constant, with w = (y−ρx+ρa)/q. Where w < 0,
+    Φ(w) = N(w)·(a slowly varying ratio), and the product of the two Gaussians is one Gaussian in
+    a with slope (x−ρy)/q² at a = 0 and curvature q⁻². So there are at most two stretches, split
+    where w = 0 (there the slope is y/ρ in both); each decays from its start. All terms are
+    positive and all exponents are measured from the corner or the edge where the mass is: this
+    is as accurate at x = −1e50 as at x = −1.
+    """
+    q = _width(correlation)
+    w = _residual(y, x, correlation) / q
+    v = _residual(x, y, correlation) / q
+    steepness = abs(correlation) / q
+    far = q * max(w, 0.0)
+
+    slope, curvature = (v / q, 1.0 / (q * q)) if w < 0.0 else (x, 1.0)
+    split = math.inf
+    if w * correlation < 0.0:
+        split = abs(w) / steepness
+    total, a1, b1, a2, ab, b2 = _stretch(
+        0.0, split, 0.0, slope, curvature, w, correlation / q, q, far
+    )
+    if split < _reach(slope, curvature, _NEGLIGIBLE):
+        level = split * (slope - 0.5 * curvature * split)
+        curvature = 1.0 if w < 0.0 else 1.0 / (q * q)
+        more = _stretch(
+            split, math.inf, level, y / correlation, curvature, 0.0, correlation / q, q, far
+        )
+        total += more[0]
+        a1 += more[1]
+        b1 += more[2]
+        a2 += more[3]
+        ab += more[4]
+        b2 += more[5]
+
+    corner = math.exp(-0.5 * max(w, 0.0) ** 2) / (_TWO_PI * total)
+    if w < 0.0:
+        log_mass = -0.5 * (x * x + w * w) + math.log(total)
+        slope1, slope2 = corner / hazard(w)[0], corner / hazard(v)[0]
+    else:
+        log_mass = -0.5 * x * x + math.log(total)
+        slope1 = cdf(w) / (_ROOT_TWO_PI * total)
+        if v < 0.0:
+            slope2 = corner / hazard(v)[0]
+        else:
+            slope2 = math.exp(0.5 * (x - y) * (x + y)) * cdf(v) / (_ROOT_TWO_PI * total)
+    a1 /= total
+    b1 /= total
+    return (
+        log_mass,
+        slope1,
+        slope2,
+        corner / q,
+        a1,
+        b1 + far,
+        a2 / total - a1 * a1,
+        ab / total - a1 * b1,
+        b2 / total - b1 * b1,
+    )
+
+
+@compiled
+def log_bivariate_cdf(x: float, y: float, correlation: float) -> float:
+    """Logarithm of Φ₂(x, y; ρ) over the whole plane, as accurate as Φ₂ can be relative to itself.
+
+    It is −∞ only where the quadrant is empty: ρ = −1 and x + y ≤ 0.
+
+    Examples
+    --------
+    >>> round(log_bivariate_cdf(-40.0, -40.0, 0.0), 8)  # 2 log Φ(−40)
+    -1609.21688403
+    >>> round(log_bivariate_cdf(-40.0, -40.0, 1.0), 8)  # log Φ(−40)
+    -804.60844201
+    """
+    probability = bivariate_cdf(x, y, correlation)
+    if probability > _LOG_IS_SAFE:
+        return math.log(probability)
+    if correlation <= -1.0 and x + y <= 0.0:
+        return -math.inf
+    x = min(max(x, -_LARGEST), _LARGEST)
+    y = min(max(y, -_LARGEST), _LARGEST)
+    return _quadrant_by_quadrature(min(x, y), max(x, y), correlation)[0]
+
+
+@compiled
+def quadrant(
+    x: float, y: float, correlation: float
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Cut the distribution to the quadrant X ≤ x, Y ≤ y.
+
+    Returns nine numbers: log Φ₂; its slopes G₁ = N(x)Φ((y−ρx)/q)/Φ₂ in x and G₂ in y; the density
+    W = N₂(x,y;ρ)/Φ₂; the mean of (x−X, y−Y) and its variance, covariance and variance. Derivatives
+    of N₂ and Φ₂ link them: the mean is (x + G₁ + ρG₂, y + G₂ + ρG₁) and, with H₁₂ = W − G₁G₂,
+    the covariance of the two is ρ(1 − G₁E₁ − G₂E₂) + q²H₁₂. That serves as long as Φ₂ is not
+    small; in the tails it cancels and an integral of positive terms takes over.
+
+    At ρ = ±1 the limit is returned, with W = 0. An empty quadrant has log Φ₂ = −∞ and zeros.
+
+    Examples
+    --------
+    >>> [f"{part:.6g}" for part in quadrant(0.0, 0.0, 0.5)[4:]]
+    ['0.89762', '0.89762', '0.401026', '0.107775', '0.401026']
+    >>> [f"{part:.6g}" for part in quadrant(-1e8, -1e8, 0.0)[4:]]
+    ['1e-08', '1e-08', '1e-16', '0', '1e-16']
+    """
+    if correlation <= -1.0 and x + y <= 0.0:
+        return -math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    x = min(max(x, -_LARGEST), _LARGEST)
+    y = min(max(y, -_LARGEST), _LARGEST)
+    mass = bivariate_cdf(x, y, correlation)
+    if mass < _MOMENTS_ARE_SAFE:
+        if x <= y:
+            log_mass, g1, g2, w, e1, e2, c11, c12, c22 = _quadrant_by_quadrature(x, y, correlation)
+        else:
+            log_mass, g2, g1, w, e2, e1, c22, c12, c11 = _quadrant_by_quadrature(y, x, correlation)
+        return log_mass, g1, g2, 0.0 if abs(correlation) >= 1.0 else w, e1, e2, c11, c12, c22
+    q = _width(correlation)
+    g1 = density(x) * cdf(_residual(y, x, correlation) / q) / mass
+    g2 = density(y) * cdf(_residual(x, y, correlation) / q) / mass
+    w = 0.0
+    if abs(correlation) < 1.0:
+        w = density(x) * density(_residual(y, x, correlation) / q) / (q * mass)
+    e1 = x + g1 + correlation * g2
+    e2 = y + g2 + correlation * g1
+    mixed = q * q * (w - g1 * g2)
+    square = correlation * correlation
+    return (
+        math.log(mass),
+        g1,
+        g2,
+        w,
+        e1,
+        e2,
+        1.0 - g1 * e1 - square * g2 * e2 + correlation * mixed,
+        correlation * (1.0 - g1 * e1 - g2 * e2) + mixed,
+        1.0 - g2 * e2 - square * g1 * e1 + correlation * mixed,
+    )

@@ -1,6 +1,224 @@
-"""placeholder"""
+"""Two labelled rows as factors of the posterior: the exact moments that merging needs.
+
+Against a Gaussian over the two margins, N(u; m, S), the factors fᵢ(uᵢ) = ε + (1−2ε)Φ(uᵢ/sᵢ) give
+
+    Z = ε² + ε(1−2ε)(Φ(z₁) + Φ(z₂)) + (1−2ε)²Φ₂(z₁, z₂; ρ)
+
+with zᵢ = mᵢ/√(Sᵢᵢ + sᵢ²) and ρ = S₁₂/√((S₁₁ + s₁²)(S₂₂ + s₂²)) (section 3.2, step 1). Every term is
+a Gaussian that is left alone, cut by one row, by the other, or by both. As in `likelihood.slopes`,
+slopes and moments are those of this mixture, so that nothing cancels when Z is tiny.
+"""
+
+from __future__ import annotations
+
 import math
+
+from virtualvector.kernels.bivariate import quadrant
 from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.normal import hazard, log_cdf
+
+_LARGEST = 1e60  # squares of margins beyond this are out of the range of doubles
+_SMALLEST = 1e-300  # stands for a variance of zero
+_ROUNDING = 1e-15  # correlations this close to ±1 are equal (or opposite) rows
+
+
 @compiled
-def pair_slopes(mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_noise):
-    return -math.inf, 0.0, 0.0, 0.0, 0.0, 0.0
+def _standardised(mean: float, total: float) -> tuple[float, float]:
+    """Return the scale √total and the margin z, kept where its square is finite."""
+    scale = math.sqrt(max(total, _SMALLEST))
+    return scale, min(max(mean / scale, -_LARGEST), _LARGEST)
+
+
+@compiled
+def _correlation(covariance: float, scale1: float, scale2: float) -> float:
+    """Return ρ, and exactly ±1 where only rounding keeps it from there."""
+    rho = covariance / scale1 / scale2
+    if 1.0 - abs(rho) < _ROUNDING:
+        return math.copysign(1.0, rho)
+    return rho
+
+
+@compiled
+def _shares(
+    z1: float, z2: float, log_both: float, label_noise: float
+) -> tuple[float, float, float, float, float]:
+    """Return log Z, and which shares of Z are cut by neither row, the first, the second, both."""
+    noisy = math.log(label_noise)
+    clean = math.log1p(-2.0 * label_noise)
+    none = 2.0 * noisy
+    first = noisy + clean + log_cdf(z1)
+    second = noisy + clean + log_cdf(z2)
+    both = 2.0 * clean + log_both
+    top = max(none, first, second, both)
+    none, first = math.exp(none - top), math.exp(first - top)
+    second, both = math.exp(second - top), math.exp(both - top)
+    total = none + first + second + both
+    return top + math.log(total), none / total, first / total, second / total, both / total
+
+
+@compiled
+def _spread(
+    p0: float,
+    p1: float,
+    p2: float,
+    p3: float,
+    a0: float,
+    a1: float,
+    a2: float,
+    a3: float,
+    b0: float,
+    b1: float,
+    b2: float,
+    b3: float,
+) -> float:
+    """Return the covariance of a and b, which take the values aᵢ, bᵢ with probability pᵢ."""
+    a = p0 * a0 + p1 * a1 + p2 * a2 + p3 * a3
+    b = p0 * b0 + p1 * b1 + p2 * b2 + p3 * b3
+    return (
+        p0 * (a0 - a) * (b0 - b)
+        + p1 * (a1 - a) * (b1 - b)
+        + p2 * (a2 - a) * (b2 - b)
+        + p3 * (a3 - a) * (b3 - b)
+    )
+
+
+@compiled
+def _mixed_slope(
+    rho: float, g1: float, g2: float, w: float, e1: float, e2: float, c12: float
+) -> float:
+    """Return ∂² log Φ₂/∂x∂y = W − G₁G₂, or the same from the covariance where that cancels."""
+    square = (1.0 - rho) * (1.0 + rho)
+    if w * square < 1.0:
+        return w - g1 * g2
+    return (c12 + rho * (g1 * e1 + g2 * e2 - 1.0)) / square
+
+
+@compiled
+def _mixture(
+    z1: float, z2: float, rho: float, label_noise: float
+) -> tuple[float, float, float, float, float, float, float, float, float, float, float]:
+    """Slopes and moments for unit variances: log Z, g (2), H (3), mean (2), covariance (3)."""
+    log_both, g1, g2, w, e1, e2, c11, c12, c22 = quadrant(z1, z2, rho)
+    h12 = _mixed_slope(rho, g1, g2, w, e1, e2, c12)
+    h11 = -(g1 * e1 + rho * h12)
+    h22 = -(g2 * e2 + rho * h12)
+    if label_noise == 0.0:
+        return log_both, g1, g2, h11, h12, h22, e1, e2, c11, c12, c22
+
+    log_z, p0, p1, p2, p3 = _shares(z1, z2, log_both, label_noise)
+    f1, m1, v1 = hazard(z1)
+    f2, m2, v2 = hazard(z2)
+    n1, n2 = z1 + rho * f2, z2 + rho * f1  # the mean that one row sees when only the other cuts
+    uncut = (1.0 - rho) * (1.0 + rho)
+    return (
+        log_z,
+        p1 * f1 + p3 * g1,
+        p2 * f2 + p3 * g2,
+        p3 * h11 - p1 * f1 * m1 + _spread(p0, p1, p2, p3, 0.0, f1, 0.0, g1, 0.0, f1, 0.0, g1),
+        p3 * h12 + _spread(p0, p1, p2, p3, 0.0, f1, 0.0, g1, 0.0, 0.0, f2, g2),
+        p3 * h22 - p2 * f2 * m2 + _spread(p0, p1, p2, p3, 0.0, 0.0, f2, g2, 0.0, 0.0, f2, g2),
+        p0 * z1 + p1 * m1 + p2 * n1 + p3 * e1,
+        p0 * z2 + p1 * n2 + p2 * m2 + p3 * e2,
+        p0
+        + p1 * v1
+        + p2 * (uncut + rho * rho * v2)
+        + p3 * c11
+        + _spread(p0, p1, p2, p3, z1, m1, n1, e1, z1, m1, n1, e1),
+        rho * (p0 + p1 * v1 + p2 * v2)
+        + p3 * c12
+        + _spread(p0, p1, p2, p3, z1, m1, n1, e1, z2, n2, m2, e2),
+        p0
+        + p1 * (uncut + rho * rho * v1)
+        + p2 * v2
+        + p3 * c22
+        + _spread(p0, p1, p2, p3, z2, n2, m2, e2, z2, n2, m2, e2),
+    )
+
+
+@compiled
+def pair_slopes(
+    mean1: float,
+    mean2: float,
+    variance1: float,
+    covariance: float,
+    variance2: float,
+    noise1: float,
+    noise2: float,
+    label_noise: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Return log Z with its gradient g and Hessian H in the means: (log Z, g₁, g₂, H₁₁, H₁₂, H₂₂).
+
+    For equal or opposite rows (ρ = ±1 up to rounding) H grows without bound, but only in the
+    direction in which S vanishes; there the limit without the unbounded part is returned. If the
+    rows contradict each other (no mass at all), log Z = −∞ and the rest is 0.
+
+    Examples
+    --------
+    >>> log_z, g1, g2, h11, h12, h22 = pair_slopes(0.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0)
+    >>> round(log_z, 6), round(g1, 6), round(h11, 6), round(h12, 6)
+    (-1.098612, 0.598413, -0.633763, 0.19323)
+    """
+    scale1, z1 = _standardised(mean1, variance1 + noise1)
+    scale2, z2 = _standardised(mean2, variance2 + noise2)
+    rho = _correlation(covariance, scale1, scale2)
+    log_z, g1, g2, h11, h12, h22, _, _, _, _, _ = _mixture(z1, z2, rho, label_noise)
+    return (
+        log_z,
+        g1 / scale1,
+        g2 / scale2,
+        h11 / scale1 / scale1,
+        h12 / scale1 / scale2,
+        h22 / scale2 / scale2,
+    )
+
+
+@compiled
+def pair_moments(
+    mean1: float,
+    mean2: float,
+    variance1: float,
+    covariance: float,
+    variance2: float,
+    noise1: float,
+    noise2: float,
+    label_noise: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Return log Z and the moments of f₁f₂N(m, S)/Z: (log Z, mean₁, mean₂, V₁₁, V₁₂, V₂₂).
+
+    They equal m + Sg and S + SHS, taken from the mixture: t = u + noise has its moments, and u
+    given t is Gaussian with mean m + A(t − m), A = S(S + N)⁻¹, and covariance AN, where N is the
+    diagonal matrix of the noises. If there is no mass at all, log Z = −∞ and the rest is 0.
+
+    Examples
+    --------
+    >>> log_z, m1, m2, v11, v12, v22 = pair_moments(-1.0, 0.5, 2.0, 0.8, 1.0, 0.1, 0.2, 0.05)
+    >>> round(log_z, 6), round(m1, 6), round(m2, 6), round(v11, 6), round(v12, 6), round(v22, 6)
+    (-1.510595, 0.592047, 1.299686, 1.007141, 0.306276, 0.624133)
+    """
+    scale1, z1 = _standardised(mean1, variance1 + noise1)
+    scale2, z2 = _standardised(mean2, variance2 + noise2)
+    rho = _correlation(covariance, scale1, scale2)
+    log_z, g1, g2, _, _, _, e1, e2, c11, c12, c22 = _mixture(z1, z2, rho, label_noise)
+
+    s1, n1 = variance1 / scale1 / scale1, noise1 / scale1 / scale1
+    s2, n2 = variance2 / scale2 / scale2, noise2 / scale2 / scale2
+    own = max(0.0, s1 * s2 - rho * rho)
+    determinant = own + s1 * n2 + s2 * n1 + n1 * n2
+    if log_z > -math.inf and n1 + n2 > 0.0 and determinant > 0.0:
+        a11, a12 = (own + s1 * n2) / determinant, rho * n1 / determinant
+        a21, a22 = rho * n2 / determinant, (own + s2 * n1) / determinant
+        e1 -= n1 * g1
+        e2 -= n2 * g2
+        c11, c12, c22 = (
+            a11 * n1 + a11 * a11 * c11 + 2.0 * a11 * a12 * c12 + a12 * a12 * c22,
+            a12 * n2 + a11 * a21 * c11 + (a11 * a22 + a12 * a21) * c12 + a12 * a22 * c22,
+            a22 * n2 + a21 * a21 * c11 + 2.0 * a21 * a22 * c12 + a22 * a22 * c22,
+        )
+    return (
+        log_z,
+        scale1 * e1,
+        scale2 * e2,
+        scale1 * scale1 * c11,
+        scale1 * scale2 * c12,
+        scale2 * scale2 * c22,
+    )

@@ -26,6 +26,13 @@ def dot(x: Array, y: Array) -> float:
 
 
 @compiled
+def copy(source: Array, target: Array) -> None:
+    """Copy a vector (slice assignment would allocate, and compiles slowly)."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@compiled
 def add_scaled(target: Array, scale: float, x: Array) -> None:
     """Add ``scale * x`` to the target."""
     for i in range(x.shape[0]):
@@ -48,8 +55,8 @@ def multiply(factor: Array, x: Array, out: Array) -> float:
 @compiled
 def multiply_transposed(factor: Array, x: Array, out: Array) -> None:
     """Write Uᵀx into ``out``; with x = Uy that is Vy."""
-    out[:] = 0.0
     for j in range(x.shape[0]):
+        out[j] = 0.0
         scale = x[j]
         for i in range(j + 1):
             out[i] += scale * factor[j, i]
@@ -72,9 +79,9 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
     α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
     have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
     """
-    image[:] = 0.0
     before = 1.0
     for j in range(product.shape[0]):
+        image[j] = 0.0
         entry = product[j]
         after = before + precision * entry * entry
         keep = math.sqrt(before / after)

@@ -2,6 +2,7 @@
 
 from virtualvector.posterior.gaussian import Gaussian, gaussian, settle
 from virtualvector.posterior.learning import learn, learn_in_place, mirror
+from virtualvector.posterior.prediction import log_probabilities, standardised_margins
 from virtualvector.posterior.state import Settings, State, Strategy, copy_state, empty_state
 from virtualvector.posterior.step import Events
 
@@ -16,6 +17,8 @@ __all__ = [
     "gaussian",
     "learn",
     "learn_in_place",
+    "log_probabilities",
     "mirror",
     "settle",
+    "standardised_margins",
 ]

@@ -37,14 +37,10 @@ def gaussian(state: State) -> Gaussian:
     array([[1., 0.],
            [0., 1.]])
     """
-    d = state.mean.shape[0]
-    none = np.zeros((0, 0))
-    state = state._replace(
-        gram=none,
-        precisions=state.precisions.copy(),
-        shifts=state.shifts.copy(),
-        weight_mean=np.zeros(d),
-        weight_factor=np.zeros((d, d)),
+    state = copy_state(state)._replace(
+        gram=np.zeros((0, 0)),  # that is, not in margin space
+        weight_mean=np.zeros_like(state.mean),
+        weight_factor=np.zeros_like(state.factor),
     )
     refresh(state, make_workspace(state, Settings()))
     return Gaussian(state.weight_mean, state.weight_factor)

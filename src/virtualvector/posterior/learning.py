@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.stand_in import reproject
 from virtualvector.posterior.state import (
@@ -56,6 +58,8 @@ def learn_in_place(
     state: State, rows: Array, signs: Array, settings: Settings
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
+    # Compiled code is specific to the layout of its arguments: give it one layout.
+    rows, signs = (np.require(array, np.float64, "CAW") for array in (rows, signs))
     events = no_events(len(rows))
     work = make_workspace(state, settings)
     done = learn_rows(state, settings, rows, signs, 0, work, events)

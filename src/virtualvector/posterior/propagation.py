@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.likelihood import matched_site
 from virtualvector.posterior.stand_in import marginal, move, smallest_variance
 from virtualvector.posterior.state import Settings, State, Workspace
@@ -17,7 +17,7 @@ _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
 
 
-@compiled
+@part
 def cavity(
     state: State, i: int, mean: float, variance: float
 ) -> tuple[bool, float, float]:
@@ -28,7 +28,7 @@ def cavity(
     return True, (mean - state.shifts[i] * variance) / room, variance / room
 
 
-@compiled
+@part
 def visit(
     state: State, settings: Settings, n: int, i: int, damping: float, work: Workspace
 ) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import part
 from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
@@ -15,7 +15,7 @@ from virtualvector.posterior.stand_in import in_margin_space
 from virtualvector.posterior.state import State, Workspace
 
 
-@compiled
+@part
 def absorb(
     state: State, vector: Array, precision: float, shift: float, work: Workspace
 ) -> None:

@@ -7,11 +7,12 @@ spaces.
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
     condition,
+    copy,
     dot,
     multiply,
     multiply_transposed,
@@ -24,13 +25,13 @@ SMALLEST = 1e-20  # of the prior, which the triangular factor resolves
 _RESOLUTION = 1e-11  # of the residual's variance, which differences of covariances resolve
 
 
-@compiled
+@part
 def in_margin_space(state: State) -> bool:
     """Whether q̃ is kept as the distribution of the margins."""
     return state.gram.shape[0] > 0
 
 
-@compiled
+@part
 def residual_variance(state: State, i: int, work: Workspace) -> float:
     """The variance of the margin of point i under r."""
     if in_margin_space(state):
@@ -38,7 +39,7 @@ def residual_variance(state: State, i: int, work: Workspace) -> float:
     return multiply(state.factor, state.points[i], work.product)
 
 
-@compiled
+@part
 def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
     """Mean and variance of the margin of point i under q̃; leaves Ub in ``work.product``."""
     if in_margin_space(state):
@@ -47,7 +48,7 @@ def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
     return dot(state.points[i], state.weight_mean), variance
 
 
-@compiled
+@part
 def smallest_variance(state: State, i: int) -> float:
     """The smallest variance that the margin of point i can be given."""
     if in_margin_space(state):
@@ -55,7 +56,7 @@ def smallest_variance(state: State, i: int) -> float:
     return SMALLEST
 
 
-@compiled
+@part
 def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under q̃."""
     if in_margin_space(state):
@@ -65,7 +66,7 @@ def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     return dot(work.product, work.other)
 
 
-@compiled
+@part
 def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under r."""
     if in_margin_space(state):
@@ -75,7 +76,7 @@ def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     return dot(work.product, work.other)
 
 
-@compiled
+@part
 def move(
     state: State, n: int, i: int, mean: float, variance: float,
     precision: float, shift: float, work: Workspace,
@@ -111,8 +112,9 @@ def refresh(state: State, work: Workspace) -> None:
             for j in range(n):
                 state.covariances[i, j] = state.gram[i, j]
     else:
-        state.weight_mean[:] = state.mean
-        state.weight_factor[:] = state.factor
+        copy(state.mean, state.weight_mean)
+        for j in range(state.mean.shape[0]):
+            copy(state.factor[j], state.weight_factor[j])
     for narrowing in (True, False):
         for i in range(n):
             if (state.precisions[i] > 0.0) == narrowing:
@@ -139,7 +141,7 @@ def reproject(state: State, work: Workspace) -> None:
     refresh(state, work)
 
 
-@compiled
+@part
 def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
     """Take in the point that was written to place n, with a stand-in factor of one.
 
@@ -174,7 +176,7 @@ def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
     return mean, variance
 
 
-@compiled
+@part
 def _move_row(matrix: Array, source: int, target: int, last: int) -> None:
     """Let row and column ``source`` of a symmetric matrix take the place of ``target``."""
     for i in range(last + 1):
@@ -184,7 +186,7 @@ def _move_row(matrix: Array, source: int, target: int, last: int) -> None:
     matrix[target, target] = matrix[source, source]
 
 
-@compiled
+@part
 def forget(state: State, j: int) -> None:
     """Take point j and its stand-in factor off the list; the last point takes its place.
 
@@ -194,13 +196,13 @@ def forget(state: State, j: int) -> None:
     state.counts[0] = last
     if j == last:
         return
-    state.points[j] = state.points[last]
+    copy(state.points[last], state.points[j])
     state.noises[j] = state.noises[last]
     state.born[j] = state.born[last]
     state.precisions[j] = state.precisions[last]
     state.shifts[j] = state.shifts[last]
     if in_margin_space(state):
-        state.images[j] = state.images[last]
+        copy(state.images[last], state.images[j])
         state.margins[j] = state.margins[last]
         _move_row(state.gram, last, j, last)
         _move_row(state.covariances, last, j, last)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.losing import EVICTED as LOST_BY_EVICTION
@@ -63,7 +63,7 @@ def no_events(n_rows: int) -> Events:
     )
 
 
-@compiled
+@part
 def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> float:
     """Write ±(row, 1)/length to ``point``; return s²/length².
 
@@ -95,6 +95,16 @@ def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> f
 
 
 @compiled
+def write_points(rows: Array, margin_noise: float, points: Array, noises: Array) -> None:
+    """Write all rows as points of positive sign; one that says nothing is written as zero."""
+    for t in range(rows.shape[0]):
+        noises[t] = write_point(rows[t], 1.0, margin_noise, points[t])
+        if math.isinf(noises[t]):
+            for k in range(points.shape[1]):
+                points[t, k] = 0.0
+
+
+@part
 def learn_row(
     state: State, settings: Settings, row: Array, sign: float, work: Workspace
 ) -> tuple[float, int, Loss]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import part
 from virtualvector.kernels.likelihood import clip_margin, divergence
 from virtualvector.posterior.losing.eviction import may_evict
 from virtualvector.posterior.propagation import cavity
@@ -12,7 +12,7 @@ from virtualvector.posterior.stand_in import marginal
 from virtualvector.posterior.state import Settings, State, Workspace
 
 
-@compiled
+@part
 def measure_divergences(state: State, settings: Settings, work: Workspace) -> None:
     """Write each factor's divergence from its stand-in to ``work.divergences`` (eq. 31)."""
     for i in range(state.counts[0]):
@@ -24,7 +24,7 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
             work.divergences[i] = divergence(z, settings.label_noise)
 
 
-@compiled
+@part
 def smallest_divergence(state: State, work: Workspace) -> int:
     """The point that costs least, or −1 if none may go."""
     best, least = -1, math.inf

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import part
+from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import forget, residual_variance
 from virtualvector.posterior.state import State, Workspace
@@ -12,7 +13,7 @@ from virtualvector.posterior.state import State, Workspace
 SMALLEST_GROWTH = 0.01
 
 
-@compiled
+@part
 def residual_growth(state: State, j: int, work: Workspace) -> float:
     """1 + τv: the residual stays proper while this is positive."""
     if state.precisions[j] >= 0.0:
@@ -20,13 +21,13 @@ def residual_growth(state: State, j: int, work: Workspace) -> float:
     return 1.0 + state.precisions[j] * residual_variance(state, j, work)
 
 
-@compiled
+@part
 def may_evict(state: State, j: int, work: Workspace) -> bool:
     """Whether the residual stays proper without leaning on the other points."""
     return residual_growth(state, j, work) > SMALLEST_GROWTH
 
 
-@compiled
+@part
 def safest(state: State, work: Workspace) -> int:
     """The point whose eviction leaves the residual furthest from improper.
 
@@ -41,12 +42,12 @@ def safest(state: State, work: Workspace) -> int:
     return best
 
 
-@compiled
+@part
 def evict(state: State, j: int, work: Workspace) -> None:
     """r ← r·f̃ⱼ (eq. 14); q̃ does not change."""
     precision, shift = state.precisions[j], state.shifts[j]
     if residual_growth(state, j, work) <= 0.0:  # possible only through rounding
         precision, shift = 0.0, 0.0
-    work.vector[:] = state.points[j]
+    copy(state.points[j], work.vector)
     forget(state, j)
     absorb(state, work.vector, precision, shift, work)

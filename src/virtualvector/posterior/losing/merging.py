@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import part
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import divergence, matched_site
 from virtualvector.kernels.pair import pair_slopes
@@ -52,7 +52,7 @@ class Merge(NamedTuple):
     shift2: float
 
 
-@compiled
+@part
 def remember_distances(state: State, n: int) -> None:
     """Write the squared distances of point n to all others."""
     for i in range(n):
@@ -64,7 +64,7 @@ def remember_distances(state: State, n: int) -> None:
         state.distances[i, n] = total
 
 
-@compiled
+@part
 def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int:
     """Write the k closest pairs to ``work.pairs``, closest first; return how many there are."""
     found = 0
@@ -87,13 +87,13 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
     return found
 
 
-@compiled
+@part
 def no_merge() -> Merge:
     """A candidate that never wins."""
     return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@compiled
+@part
 def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -> Merge:
     """Work out the merge of two points; one that cannot be made costs infinitely much."""
     mean1, s11 = marginal(state, i, work)
@@ -178,7 +178,7 @@ def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -
     return merge
 
 
-@compiled
+@part
 def _keeps_residual_proper(state: State, merge: Merge, work: Workspace) -> bool:
     """Whether r·g is proper; g alone need not be."""
     g11 = residual_variance(state, merge.first, work)
@@ -196,7 +196,7 @@ def _keeps_residual_proper(state: State, merge: Merge, work: Workspace) -> bool:
     return growth2 > SMALLEST_GROWTH and math.isfinite(growth1 + growth2)
 
 
-@compiled
+@part
 def best_merge(state: State, settings: Settings, work: Workspace) -> Merge:
     """The cheapest merge among the k closest pairs."""
     best = no_merge()
@@ -207,7 +207,7 @@ def best_merge(state: State, settings: Settings, work: Workspace) -> Merge:
     return best
 
 
-@compiled
+@part
 def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     """Replace two points by their bisector, multiply the residual by g, and rebuild q̃."""
     c, s = merge.cosine, merge.sine

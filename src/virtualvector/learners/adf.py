@@ -1,0 +1,44 @@
+"""Assumed-density filtering: a Gaussian and nothing else (section 2)."""
+
+from __future__ import annotations
+
+from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.posterior import Settings
+
+
+class ADFClassifier(BayesianLinearClassifier):
+    """Bayesian online classification with a Gaussian posterior.
+
+    Each row updates the Gaussian once and is forgotten: a `VVMClassifier` without virtual points.
+
+    Parameters
+    ----------
+    label_noise, margin_noise, prior_variance, fit_intercept
+        As for `VVMClassifier`, which also describes the attributes.
+
+    Examples
+    --------
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> model = ADFClassifier(margin_noise=0.5).fit(X[:250], y[:250])
+    >>> round(model.score(X[250:], y[250:]), 3)
+    0...
+    """
+
+    def __init__(
+        self,
+        *,
+        label_noise: float = 0.0,
+        margin_noise: float = 0.0,
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.label_noise = label_noise
+        self.margin_noise = margin_noise
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+
+    def _settings(self) -> Settings:
+        # With a single factor the first visit is already exact.
+        return self._common_settings()._replace(buffer_size=0, merge_pairs=0, max_sweeps=1)

@@ -1,0 +1,226 @@
+"""What all learners share: scikit-learn's contract around the one engine."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.kernels.triangular import Array
+from virtualvector.learners.checking import (
+    check_known,
+    check_same_kind,
+    checked_rows,
+    checked_rows_and_labels,
+)
+from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
+from virtualvector.posterior import Settings
+from virtualvector.posterior.state import (
+    DIVERGENCE_LOST,
+    EVICTED,
+    IGNORED,
+    LOG_EVIDENCE,
+    MERGED,
+    POINTS,
+    ROWS,
+    SWEEPS,
+)
+
+_COUNTED = {"evicted": EVICTED, "merged": MERGED, "ignored": IGNORED, "sweeps": SWEEPS}
+
+
+class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier that knows how sure it is of its weights.
+
+    Subclasses say how the engine loses points.
+    """
+
+    label_noise: float
+    margin_noise: float
+    prior_variance: float
+    fit_intercept: bool
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "label_noise": [Interval(Real, 0, 0.5, closed="left")],
+        "margin_noise": [Interval(Real, 0, None, closed="left")],
+        "prior_variance": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "buffer_size": [Interval(Integral, 0, None, closed="left")],
+        "merge_pairs": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_sweeps": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    @abstractmethod
+    def _settings(self) -> Settings:
+        """Say how to learn."""
+
+    def _common_settings(self) -> Settings:
+        return Settings(
+            label_noise=float(self.label_noise),
+            # The engine's prior variance is one; only the ratio matters.
+            margin_noise=float(self.margin_noise / self.prior_variance),
+        )
+
+    def _settling(self) -> Settings | None:
+        """Say how to run EP before the posterior is read, if learning leaves that to then."""
+        return None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn labelled rows from scratch, in one pass, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Finite numbers.
+        y : array-like of shape (n_rows,)
+            The class of each row.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+        self._validate_params()
+        rows, labels = checked_rows_and_labels(self, X, y, reset=True)
+        return self._learn(self._prior(rows, np.unique(labels)), rows, labels)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn more rows. Any way to cut a stream into calls gives the same result.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Finite numbers.
+        y : array-like of shape (n_rows,)
+            The class of each row.
+        classes : array-like, optional
+            All classes that will ever come, in the first call. Without it they are taken as they
+            come, as if they had been known from the start; that costs one more posterior.
+
+        Returns
+        -------
+        self
+            The classifier, having learned the rows. After an error it has learned none of them.
+        """
+        self._validate_params()
+        first = not hasattr(self, "_posterior")
+        declared = None if classes is None else np.unique(np.asarray(classes))
+        if not first and declared is not None and not np.array_equal(declared, self.classes_):
+            raise ValueError(
+                f"`classes={list(declared)!r}` is not the same as on last call to partial_fit, "
+                f"was: {list(self.classes_)!r}."
+            )
+        rows, labels = checked_rows_and_labels(self, X, y, reset=first)
+        posterior = self._prior(rows, declared) if first else self._posterior
+        if posterior.unseen is None:
+            check_known(labels, posterior.classes)
+        else:
+            check_same_kind(labels, posterior.classes)
+        return self._learn(posterior, rows, labels)
+
+    def _prior(self, rows: Array, classes: Labels | None) -> OneAgainstRest:
+        n_weights = rows.shape[1] + bool(self.fit_intercept)
+        return OneAgainstRest.prior(n_weights, self._settings(), self._settling(), classes)
+
+    def _learn(self, posterior: OneAgainstRest, rows: Array, labels: Labels) -> Self:
+        self._posterior = posterior.learn(rows, labels)
+        self.classes_ = self._posterior.classes
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        """Return the most probable class of each row."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return self.classes_[np.argmax(scores, axis=1)]
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        return self.classes_[(scores > 0).astype(int)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row, averaged over the posterior.
+
+        With two classes it is ε + (1−2ε)Φ(mᵀx/√(xᵀVx + s²)). More classes have one such number
+        each, and the numbers of a row are divided by their sum.
+        """
+        check_is_fitted(self)
+        return self._posterior.probabilities(checked_rows(self, X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return a score that orders rows as their probabilities do, without saturating.
+
+        With two classes it is mᵀx/√(xᵀVx + s²), positive for the second class; with more, the
+        log-odds of each class against the others, one column each.
+        """
+        check_is_fitted(self)
+        return self._posterior.log_odds(checked_rows(self, X))
+
+    @property
+    def coef_(self) -> Array:
+        """The posterior mean of the weights, one row per posterior."""
+        return self._weights[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Array:
+        """The posterior mean of the bias, one entry per posterior."""
+        if not self.fit_intercept:
+            return np.zeros(len(self._weights))
+        return self._weights[:, -1]
+
+    @property
+    def _weights(self) -> Array:
+        check_is_fitted(self)
+        scale = np.sqrt(self.prior_variance)
+        return scale * np.array([g.mean for g in self._posterior.gaussians])
+
+    @property
+    def covariance_(self) -> Array:
+        """The posterior covariance of the weights, bias last; one matrix per class beyond two."""
+        check_is_fitted(self)
+        matrices = [g.covariance * self.prior_variance for g in self._posterior.gaussians]
+        return matrices[0] if len(matrices) == 1 else np.array(matrices)
+
+    @property
+    def virtual_points_(self) -> Array | list[Array]:
+        """The virtual points: unit vectors that the weights should have a positive product with.
+
+        One array of shape (n_points, n_weights), or a list with one such array for each of more than
+        two classes.
+        """
+        check_is_fitted(self)
+        points = [s.points[: s.counts[POINTS]].copy() for s in self._posterior.states]
+        return points[0] if len(points) == 1 else points
+
+    @property
+    def n_seen_(self) -> int:
+        """The number of rows learned."""
+        check_is_fitted(self)
+        return int(self._posterior.states[0].counts[ROWS])
+
+    @property
+    def log_evidence_(self) -> float | Array:
+        """The log-probability of all labels, each predicted before it was learned.
+
+        One number, or one per class, against the rest, when there are more than two.
+        """
+        check_is_fitted(self)
+        evidence = np.array([s.sums[LOG_EVIDENCE] for s in self._posterior.states])
+        return float(evidence[0]) if len(evidence) == 1 else evidence
+
+    @property
+    def history_(self) -> dict[str, float]:
+        """How often points were evicted, merged or ignored, the sweeps of EP, what was lost."""
+        check_is_fitted(self)
+        states = self._posterior.states
+        record = {name: int(sum(s.counts[i] for s in states)) for name, i in _COUNTED.items()}
+        return record | {"divergence_lost": float(sum(s.sums[DIVERGENCE_LOST] for s in states))}

@@ -1,0 +1,148 @@
+"""One posterior per class, against all others, while classes appear over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from virtualvector.kernels.triangular import Array
+from virtualvector.posterior import (
+    Gaussian,
+    Settings,
+    State,
+    empty_state,
+    gaussian,
+    learn,
+    log_probabilities,
+    mirror,
+    settle,
+    standardised_margins,
+)
+
+Labels = np.ndarray[tuple[int], np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class OneAgainstRest:
+    """What has been learned about a set of classes; learning returns a new one.
+
+    Up to two classes need one posterior, for the second against the first: the other is its mirror
+    image. More classes have one each. While new classes may still come, one more posterior learns
+    every row as "not it": that is all there is to know about a class before its first row. When the
+    class comes, it starts from there, exactly as if it had been known all along.
+    """
+
+    settings: Settings
+    settling: Settings | None  # how to run EP before the Gaussian is read, if learning leaves it off
+    classes: Labels
+    states: tuple[State, ...]
+    unseen: State | None
+
+    @classmethod
+    def prior(
+        cls, n_weights: int, settings: Settings, settling: Settings | None, classes: Labels | None
+    ) -> OneAgainstRest:
+        """Return what is known before the first row; without ``classes``, they come with the rows."""
+        empty = empty_state(n_weights, settings)
+        if classes is None:
+            return cls(settings, settling, np.array([]), (empty,), empty)
+        n_states = len(classes) if len(classes) > 2 else 1
+        return cls(settings, settling, classes, (empty,) * n_states, None)
+
+    def learn(self, rows: Array, labels: Labels) -> OneAgainstRest:
+        """Learn labelled rows in their order."""
+        known = self
+        start = 0
+        if self.unseen is not None:
+            values, first = np.unique(labels, return_index=True)
+            for place in np.argsort(first):
+                if not np.any(known.classes == values[place]):
+                    stop = first[place]
+                    known = known._learn(rows[start:stop], labels[start:stop])
+                    known = known._welcome(values[place : place + 1])
+                    start = stop
+        return known._learn(rows[start:], labels[start:])
+
+    def _learn(self, rows: Array, labels: Labels) -> OneAgainstRest:
+        if len(rows) == 0:
+            return self
+        unseen = self.unseen
+        if unseen is not None:
+            unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
+        if len(self.classes) < 2:
+            if unseen is None:
+                (state,) = self.states
+                unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings)
+                return replace(self, states=(unseen,))
+            return replace(self, states=(unseen,), unseen=unseen)
+        states = []
+        for positive, state in zip(self.positives, self.states, strict=True):
+            signs = np.where(labels == positive, 1.0, -1.0)
+            states.append(learn(state, rows, signs, self.settings)[0])
+        return replace(self, states=tuple(states), unseen=unseen)
+
+    @property
+    def positives(self) -> Labels:
+        """The class that each posterior is about."""
+        return self.classes[1:] if len(self.classes) <= 2 else self.classes
+
+    def _welcome(self, label: Labels) -> OneAgainstRest:
+        """Add a class that has not been seen so far."""
+        assert self.unseen is not None
+        classes = np.unique(np.concatenate([self.classes, label])) if len(self.classes) else label
+        place = int(np.searchsorted(classes, label[0]))
+        states = list(self.states)
+        if len(classes) == 2:
+            states = [self.unseen if place == 1 else mirror(self.unseen)]
+        elif len(classes) > 2:
+            if len(classes) == 3:
+                states = [mirror(states[0]), states[0]]
+            states.insert(place, self.unseen)
+        return replace(self, classes=classes, states=tuple(states))
+
+    @cached_property
+    def gaussians(self) -> tuple[Gaussian, ...]:
+        """The Gaussian of each posterior."""
+        states = self.states
+        if self.settling is not None:
+            states = tuple(settle(state, self.settling) for state in states)
+        return tuple(gaussian(state) for state in states)
+
+    def margins(self, rows: Array) -> Array:
+        """Return the standardised margin of each row under each posterior, one column each."""
+        noise = self.settings.margin_noise
+        return np.column_stack([standardised_margins(g, rows, noise) for g in self.gaussians])
+
+    def log_odds(self, rows: Array) -> Array:
+        """Return what decides: higher means more probable.
+
+        For two classes the standardised margin of the second; for more, a column for each with the
+        log-odds of the class against all others.
+        """
+        margins = self.margins(rows)
+        if len(self.classes) <= 2:
+            return margins[:, 0]
+        scores = self._log_scores(margins)
+        rest = [logsumexp(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
+        return scores - np.column_stack(rest)
+
+    def probabilities(self, rows: Array) -> Array:
+        """Return the probability of each class, one column each; they sum to one."""
+        if len(self.classes) == 1:
+            return np.ones((len(rows), 1))
+        margins = self.margins(rows)
+        if len(self.classes) == 2:
+            margins = np.column_stack([-margins[:, 0], margins[:, 0]])
+        scores = self._log_scores(margins)
+        probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def _log_scores(self, margins: Array) -> Array:
+        scores = np.empty_like(margins)
+        log_probabilities(margins.ravel(), self.settings.label_noise, scores.ravel())
+        return scores

@@ -1,0 +1,122 @@
+"""The Virtual Vector Machine (section 3)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import StrOptions
+
+from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.posterior import Settings, Strategy
+
+_EVICTION = {"divergence": Strategy.DIVERGENCE, "margin": Strategy.MARGIN}
+
+
+class VVMClassifier(BayesianLinearClassifier):
+    """Bayesian online classification with a Gaussian and a constant number of virtual points.
+
+    A stream of labelled rows is learned in one pass. What is known about the weights is a Gaussian
+    and at most ``buffer_size`` virtual data points, which carry what a Gaussian cannot.
+
+    Parameters
+    ----------
+    buffer_size : int, default=30
+        Virtual points kept between rows. 0 is assumed-density filtering; as many as there are rows
+        is expectation propagation.
+    label_noise : float, default=0.0
+        The probability ε, below one half, that a label is wrong whatever the row.
+    margin_noise : float, default=0.0
+        The variance s² of the noise of a row's margin: labels near the boundary are uncertain. With
+        0, and no label noise, classes are taken to be separable.
+    merge_pairs : int, default=5
+        How many of the closest pairs of points are tried for merging at each row. 0: points are
+        only evicted.
+    eviction : {"divergence", "margin"}, default="divergence"
+        Which point to evict: the one whose factor is closest to a Gaussian, or the one farthest from
+        the decision boundary.
+    prior_variance : float, default=1.0
+        The variance of each weight before the first row.
+    fit_intercept : bool, default=True
+        Whether there is a bias.
+    tol : float, default=1e-10
+        Expectation propagation ends when no margin moves by more, in standard deviations.
+    max_sweeps : int, default=30
+        Most sweeps over the points per row.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes seen, or declared, sorted.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The posterior mean of the weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The posterior mean of the bias.
+    covariance_ : ndarray of shape (n_weights, n_weights) or (n_classes, n_weights, n_weights)
+        The posterior covariance of the weights, bias last.
+    virtual_points_ : ndarray of shape (n_points, n_weights), or a list of them
+        The virtual points.
+    n_seen_ : int
+        The number of rows learned.
+    log_evidence_ : float, or ndarray of shape (n_classes,)
+        The log-probability of all labels, each predicted before it was learned.
+    history_ : dict
+        How often points were evicted, merged or ignored, the sweeps of EP, the divergence lost.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        The names of the columns, if they have names that are strings.
+
+    References
+    ----------
+    Minka, Xiang, Qi: Virtual Vector Machine for Bayesian Online Classification, UAI 2009.
+
+    Examples
+    --------
+    >>> from virtualvector import VVMClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> model = VVMClassifier(margin_noise=0.5)
+    >>> for start in range(0, 300, 50):
+    ...     model = model.partial_fit(X[start:start + 50], y[start:start + 50], classes=[0, 1])
+    >>> model.predict_proba(X[300:302]).round(3)
+    array([[...]])
+    >>> model.n_seen_, len(model.virtual_points_)
+    (300, 30)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BayesianLinearClassifier._parameter_constraints,
+        "eviction": [StrOptions(set(_EVICTION))],
+    }
+
+    def __init__(
+        self,
+        buffer_size: int = 30,
+        *,
+        label_noise: float = 0.0,
+        margin_noise: float = 0.0,
+        merge_pairs: int = 5,
+        eviction: str = "divergence",
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        max_sweeps: int = 30,
+    ) -> None:
+        self.buffer_size = buffer_size
+        self.label_noise = label_noise
+        self.margin_noise = margin_noise
+        self.merge_pairs = merge_pairs
+        self.eviction = eviction
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+
+    def _settings(self) -> Settings:
+        return self._common_settings()._replace(
+            buffer_size=self.buffer_size,
+            strategy=int(_EVICTION[self.eviction]),
+            merge_pairs=self.merge_pairs,
+            tolerance=float(self.tol),
+            max_sweeps=self.max_sweeps,
+        )

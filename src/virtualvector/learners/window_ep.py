@@ -1,0 +1,57 @@
+"""Window-EP: expectation propagation over the last rows (Qi & Minka 2007; section 2)."""
+
+from __future__ import annotations
+
+from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.posterior import Settings, Strategy
+
+
+class WindowEPClassifier(BayesianLinearClassifier):
+    """Bayesian online classification with a Gaussian and the last rows of the stream.
+
+    The points in the buffer are always the newest ones; each leaves its Gaussian stand-in behind.
+
+    Parameters
+    ----------
+    buffer_size : int, default=30
+        Rows kept between rows.
+    label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps
+        As for `VVMClassifier`, which also describes the attributes.
+
+    Examples
+    --------
+    >>> from virtualvector import WindowEPClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> model = WindowEPClassifier(10, margin_noise=0.5).fit(X[:250], y[:250])
+    >>> round(model.score(X[250:], y[250:]), 3)
+    0...
+    """
+
+    def __init__(
+        self,
+        buffer_size: int = 30,
+        *,
+        label_noise: float = 0.0,
+        margin_noise: float = 0.0,
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        max_sweeps: int = 30,
+    ) -> None:
+        self.buffer_size = buffer_size
+        self.label_noise = label_noise
+        self.margin_noise = margin_noise
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+
+    def _settings(self) -> Settings:
+        return self._common_settings()._replace(
+            buffer_size=self.buffer_size,
+            strategy=int(Strategy.OLDEST),
+            merge_pairs=0,
+            tolerance=float(self.tol),
+            max_sweeps=self.max_sweeps,
+        )

@@ -1,0 +1,228 @@
+"""Slopes and moments of two factors against direct quadrature over their two margins."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import log_ndtr
+
+from virtualvector.kernels.likelihood import matched_site
+from virtualvector.kernels.pair import pair_moments, pair_slopes
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+STEPS = np.concatenate([-np.geomspace(25, 2e-4, 13), [0.0], np.geomspace(2e-4, 25, 13)])
+LABEL_NOISES = [0.0, 1e-12, 1e-3, 0.1, 0.3]
+
+
+def log_factor(u, noise, label_noise):
+    """log f(u), directly from its definition."""
+    with np.errstate(divide="ignore"):
+        step = log_ndtr(u / math.sqrt(noise)) if noise else np.log(u > 0)
+        return np.logaddexp(np.log(label_noise), np.log1p(-2 * label_noise) + step)
+
+
+def panels(edges):
+    """Gauss–Legendre nodes and weights on the panels between the edges, along the last axis."""
+    edges = np.sort(edges, axis=-1)
+    low, half = edges[..., :-1, None], np.diff(edges)[..., None] / 2
+    shape = (*edges.shape[:-1], -1)
+    return (low + half * (1 + NODES)).reshape(shape), (half * WEIGHTS).reshape(shape)
+
+
+def exact(mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_noise):
+    """log Z and moments by quadrature over u₁, and over u₂ for each u₁.
+
+    The panels shrink towards the jumps at zero and towards every place where the Gaussian may peak.
+    """
+    slope = covariance / variance1
+    left = variance2 - slope * covariance
+    root1, root2, narrow = math.sqrt(variance1), math.sqrt(variance2), math.sqrt(left)
+    peak1 = mean1 - covariance / variance2 * mean2  # the mean of u₁ given u₂ = 0
+    narrow1 = narrow * root1 / root2
+    u1, weight1 = panels(
+        np.concatenate([root1 * STEPS, mean1 + root1 * STEPS, peak1 + narrow1 * STEPS])
+    )
+    centre = mean2 + slope * (u1 - mean1)
+    zero = np.broadcast_to(root2 * STEPS, (u1.size, STEPS.size))
+    u2, weight2 = panels(np.concatenate([zero, centre[:, None] + narrow * STEPS], axis=1))
+    u1 = u1[:, None]
+    log_density = (
+        log_factor(u1, noise1, label_noise)
+        + log_factor(u2, noise2, label_noise)
+        - (u1 - mean1) ** 2 / (2 * variance1)
+        - (u2 - centre[:, None]) ** 2 / (2 * left)
+        - math.log(2 * math.pi * root1 * narrow)
+    )
+    top = log_density.max()
+    mass = weight1[:, None] * weight2 * np.exp(log_density - top)
+    total = mass.sum()
+    mass /= total
+    new1, new2 = (mass * u1).sum(), (mass * u2).sum()
+    d1, d2 = u1 - new1, u2 - new2
+    return (
+        top + math.log(total),
+        new1,
+        new2,
+        (mass * d1 * d1).sum(),
+        (mass * d1 * d2).sum(),
+        (mass * d2 * d2).sum(),
+    )
+
+
+def largest_error(found, expected):
+    """Return errors of means in standard deviations, of covariances in products of two of them."""
+    _, _, _, v11, _, v22 = expected
+    scales = [1.0, v11**0.5, v22**0.5, v11, (v11 * v22) ** 0.5, v22]
+    return max(abs(f - e) / s for f, e, s in zip(found, expected, scales, strict=True))
+
+
+def from_slopes(mean1, mean2, variance1, covariance, variance2, *noises):
+    """The moments m + Sg and S + SHS."""
+    log_z, g1, g2, h11, h12, h22 = pair_slopes(
+        mean1, mean2, variance1, covariance, variance2, *noises
+    )
+    prior = np.array([[variance1, covariance], [covariance, variance2]])
+    mean = np.array([mean1, mean2]) + prior @ [g1, g2]
+    new = prior + prior @ np.array([[h11, h12], [h12, h22]]) @ prior
+    return log_z, *mean, new[0, 0], new[0, 1], new[1, 1]
+
+
+@pytest.mark.parametrize("label_noise", LABEL_NOISES)
+@pytest.mark.parametrize("correlation", [-0.999, -0.9, 0.0, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("noises", [(0.0, 0.0), (0.3, 2.0), (0.0, 0.5)])
+def test_moments_match_quadrature(correlation, noises, label_noise):
+    means = [(0.4, -0.7), (-10.0, -10.1)] if noises[0] == noises[1] else [(-1.0, 2.0)]
+    for mean1, mean2 in means:
+        arguments = (mean1, 1.5 * mean2, 1.0, 1.5 * correlation, 2.25, *noises, label_noise)
+        expected = exact(*arguments)
+        assert largest_error(pair_moments(*arguments), expected) < 1e-10, arguments
+        if mean1 > -5 or abs(correlation) < 0.9:  # in narrow corners S + SHS cancels
+            assert largest_error(from_slopes(*arguments), expected) < 1e-8, arguments
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 1e-12, 0.1])
+@pytest.mark.parametrize("correlation", [-0.6, 0.0, 0.7])
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_moments_match_quadrature_far_in_the_tail(correlation, noise, label_noise):
+    arguments = (-40.0, -40.0, 1.0, correlation, 1.0, noise, noise, label_noise)
+    expected = exact(*arguments)
+    assert largest_error(pair_moments(*arguments), expected) < 1e-9
+    assert largest_error(from_slopes(*arguments), expected) < 1e-8
+
+
+def exact_on_a_line(mean, variance, ratio, noise1, noise2, label_noise):
+    """As `exact`, for u₂ = ratio·u₁."""
+    root = math.sqrt(variance)
+    u, weight = panels(np.concatenate([root * STEPS, mean + root * STEPS]))
+    log_density = (
+        log_factor(u, noise1, label_noise)
+        + log_factor(ratio * u, noise2, label_noise)
+        - (u - mean) ** 2 / (2 * variance)
+        - 0.5 * math.log(2 * math.pi * variance)
+    )
+    top = log_density.max()
+    mass = weight * np.exp(log_density - top)
+    total = mass.sum()
+    new = (mass * u).sum() / total
+    spread = (mass * (u - new) ** 2).sum() / total
+    return top + math.log(total), new, ratio * new, spread, ratio * spread, ratio**2 * spread
+
+
+@pytest.mark.parametrize("label_noise", LABEL_NOISES)
+@pytest.mark.parametrize("ratio", [1.0, 0.3, -1.0])
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 0.7])
+def test_rows_in_one_direction_are_the_limit(ratio, noise, label_noise):
+    for mean in [0.6, -0.2, -12.0]:
+        if ratio < 0 and noise == label_noise == 0:
+            continue
+        arguments = (mean, ratio * mean, 1.3, ratio * 1.3, ratio**2 * 1.3)
+        arguments = (*arguments, noise, noise * ratio**2, label_noise)
+        expected = exact_on_a_line(mean, 1.3, ratio, *arguments[5:])
+        # Rounding of the correlation, magnified by 1/√(1−ρ²), remains.
+        if ratio > 0 or label_noise > 0 or mean > -1:
+            assert largest_error(pair_moments(*arguments), expected) < 1e-8
+        assert largest_error(from_slopes(*arguments), expected) < 1e-7, (mean, arguments)
+
+
+def test_two_equal_rows_without_label_noise_are_one_row():
+    for mean in [2.0, -1.0, -40.0]:
+        _, precision, shift = matched_site(mean, 1.7, 0.0, 0.0)
+        variance = 1 / (1 / 1.7 + precision)
+        expected = [variance * (mean / 1.7 + shift)] * 2 + [variance] * 3
+        found = pair_moments(mean, mean, 1.7, 1.7, 1.7, 0.0, 0.0, 0.0)
+        assert found[1:] == pytest.approx(expected, rel=1e-9)
+
+
+def test_contradicting_rows_have_no_mass():
+    for mean in [-2.0, 0.0, 3.0]:
+        arguments = (mean, -mean, 2.0, -2.0, 2.0, 0.0, 0.0, 0.0)
+        assert pair_moments(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
+        assert pair_slopes(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
+        # With label noise one of the two must be wrong: nothing is learned.
+        arguments = (*arguments[:-1], 0.1)
+        expected = (math.log(0.1 * 0.9), *arguments[:5])
+        assert pair_moments(*arguments) == pytest.approx(expected, abs=1e-14)
+
+
+def test_opposite_rows_leave_a_strip():
+    for label_noise in [0.0, 0.2]:
+        u, weight = panels(np.array([-15.0, -2.5, 0.0, 0.75, 1.5, 6.0, 15.0]))
+        log_density = (
+            log_factor(u, 0.0, label_noise)
+            + log_factor(1.5 - u, 0.0, label_noise)
+            - (u - 2.0) ** 2 / 2
+            - 0.5 * math.log(2 * math.pi)
+        )
+        mass = weight * np.exp(log_density)
+        new = (mass * u).sum() / mass.sum()
+        spread = (mass * (u - new) ** 2).sum() / mass.sum()
+        expected = (math.log(mass.sum()), new, 1.5 - new, spread, -spread, spread)
+        found = pair_moments(2.0, -0.5, 1.0, -1.0, 1.0, 0.0, 0.0, label_noise)
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_independent_rows_do_not_see_each_other():
+    for noise, label_noise in [(0.0, 0.0), (0.4, 0.0), (0.4, 0.05)]:
+        _, m1, m2, v11, v12, v22 = pair_moments(-3.0, 0.7, 1.2, 0.0, 0.8, noise, 0.1, label_noise)
+        assert abs(v12) < 1e-14
+        for mean, variance, s2, new_mean, new_variance in [
+            (-3.0, 1.2, noise, m1, v11),
+            (0.7, 0.8, 0.1, m2, v22),
+        ]:
+            _, precision, shift = matched_site(mean, variance, s2, label_noise)
+            assert new_variance == pytest.approx(1 / (1 / variance + precision), rel=1e-11)
+            expected = (mean / variance + shift) / (1 / variance + precision)
+            assert new_mean == pytest.approx(expected, rel=1e-11)
+
+
+size = st.floats(1e-20, 1e20)
+
+
+@given(
+    mean1=st.floats(-1e150, 1e150) | st.floats(-50, 50),
+    mean2=st.floats(-1e150, 1e150) | st.floats(-50, 50),
+    variance1=size | st.just(1.0),
+    variance2=size | st.just(1.0),
+    correlation=st.floats(-1, 1) | st.sampled_from([-1.0, 1.0, 1 - 2**-53]),
+    noise1=st.just(0.0) | st.floats(0, 1e20),
+    noise2=st.just(0.0) | st.floats(0, 1e20),
+    label_noise=st.just(0.0) | st.floats(0, 0.4999),
+)
+def test_no_valid_input_gives_nan(
+    mean1, mean2, variance1, variance2, correlation, noise1, noise2, label_noise
+):
+    covariance = correlation * math.sqrt(variance1 * variance2)
+    arguments = (mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_noise)
+    log_z, _, _, v11, _, v22 = moments = pair_moments(*arguments)
+    slopes = pair_slopes(*arguments)
+    assert not np.any(np.isnan([*moments, *slopes]))
+    assert log_z <= 1e-14
+    assert slopes[0] == log_z
+    if log_z == -math.inf:
+        assert correlation < 0
+        assert moments[1:] == slopes[1:] == (0.0,) * 5
+    else:
+        assert np.all(np.isfinite([*moments, *slopes]))
+        assert min(v11, v22) >= 0.0
