@@ -56,7 +56,7 @@ def inverse_adf(
     --------
     >>> found, z, mean, variance = inverse_adf(1.2, 0.7, 0.0, 0.0)
     >>> found, round(z, 6), round(mean, 6), round(variance, 6)
-    (True, 0.916346, 0.950161, 1.075162)
+    (True, 0.454916, 0.5528, 1.47664)
     >>> inverse_adf(0.5, 1.0, 0.0, 0.0)[0]
     False
     """

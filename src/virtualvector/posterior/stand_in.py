@@ -20,9 +20,10 @@ from virtualvector.kernels.triangular import (
 )
 from virtualvector.posterior.state import State, Workspace
 
-# A variance below these is known to working precision: nothing narrower can be represented.
-SMALLEST = 1e-20  # of the prior, which the triangular factor resolves
-_RESOLUTION = 1e-11  # of the residual's variance, which differences of covariances resolve
+# No margin is given a variance below these. Contradictory rows without noise would shrink it
+# forever, until the covariance could no longer be told from a singular one.
+SMALLEST = 1e-13  # of the prior's variance
+_RESOLUTION = 1e-11  # of the residual's variance, from which differences are taken in margin space
 
 
 @part

@@ -87,8 +87,12 @@ class Workspace(NamedTuple):
     pairs: IntArray  # (k, 2)
 
 
-def empty_state(n_weights: int, settings: Settings, capacity: int = 16) -> State:
+def empty_state(
+    n_weights: int, settings: Settings, capacity: int = 16, margin_space: bool | None = None
+) -> State:
     """Return the prior: N(0, I) and no points.
+
+    The space is the smaller one unless ``margin_space`` says otherwise.
 
     Examples
     --------
@@ -98,7 +102,8 @@ def empty_state(n_weights: int, settings: Settings, capacity: int = 16) -> State
     """
     d = n_weights
     c = min(capacity, most_points(settings))
-    margin_space = c <= d
+    if margin_space is None:
+        margin_space = c <= d
     m, w = (c, 0) if margin_space else (0, d)
     merging = c if may_merge(settings) else 0
     return State(

@@ -1,0 +1,69 @@
+"""Triangular factors against dense algebra."""
+
+import numpy as np
+import pytest
+
+from virtualvector.kernels.triangular import condition, multiply, multiply_transposed, rank_one
+
+
+def random_factor(rng, d):
+    factor = np.tril(rng.normal(size=(d, d)))
+    factor[np.diag_indices(d)] = rng.uniform(0.5, 2.0, d)
+    return factor
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 40])
+def test_products_are_those_of_the_dense_matrix(d):
+    rng = np.random.default_rng(d)
+    factor, x = random_factor(rng, d), rng.normal(size=d)
+    product, image = np.empty(d), np.empty(d)
+    variance = multiply(factor, x, product)
+    multiply_transposed(factor, product, image)
+    covariance = factor.T @ factor
+    np.testing.assert_allclose(product, factor @ x, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(image, covariance @ x, rtol=1e-12, atol=1e-12)
+    assert variance == pytest.approx(x @ covariance @ x)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 40])
+@pytest.mark.parametrize("strength", [-0.999, -0.5, 0.0, 1.0, 1e6])
+def test_conditioning_adds_a_precision_along_one_direction(d, strength):
+    rng = np.random.default_rng(d)
+    factor, x = random_factor(rng, d), rng.normal(size=d)
+    covariance = factor.T @ factor
+    variance = x @ covariance @ x
+    precision = strength / variance  # 1 + τxᵀVx = 1 + strength
+    product, image = np.empty(d), np.empty(d)
+    multiply(factor, x, product)
+    condition(factor, product, precision, image)
+    old_image = covariance @ x
+    expected = covariance - np.outer(old_image, old_image) * precision / (1 + strength)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-9, atol=1e-11 * scale)
+    np.testing.assert_allclose(image, old_image, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(factor, np.tril(factor))
+    assert np.all(np.diag(factor) > 0)
+
+
+def test_a_variance_stays_positive_where_the_dense_update_fails():
+    d = 5
+    x = np.random.default_rng(0).normal(size=d)
+    factor, dense = np.eye(d), np.eye(d)
+    product, image = np.empty(d), np.empty(d)
+    smallest = np.inf
+    for _ in range(10):  # an almost exact measurement, again and again
+        variance = multiply(factor, x, product)
+        condition(factor, product, 1e20, image)
+        smallest = min(smallest, x @ dense @ x)
+        dense -= np.outer(dense @ x, dense @ x) * 1e20 / (1 + 1e20 * (x @ dense @ x))
+    assert smallest < 0
+    assert variance > 0
+    assert np.all(np.diag(factor) > 0)
+
+
+def test_rank_one_touches_the_leading_block_only():
+    matrix, column = np.zeros((4, 4)), np.arange(1.0, 5.0)
+    rank_one(matrix, 3, column, 2.0)
+    expected = np.zeros((4, 4))
+    expected[:3, :3] = 2 * np.outer(column[:3], column[:3])
+    np.testing.assert_array_equal(matrix, expected)
