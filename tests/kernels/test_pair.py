@@ -100,7 +100,7 @@ def from_slopes(mean1, mean2, variance1, covariance, variance2, *noises):
 
 
 @pytest.mark.parametrize("label_noise", LABEL_NOISES)
-@pytest.mark.parametrize("correlation", [-0.999, -0.9, 0.0, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("correlation", [-0.999, -0.9, 0.0, 0.9, 0.999])
 @pytest.mark.parametrize("noises", [(0.0, 0.0), (0.3, 2.0), (0.0, 0.5)])
 def test_moments_match_quadrature(correlation, noises, label_noise):
     means = [(0.4, -0.7), (-10.0, -10.1)] if noises[0] == noises[1] else [(-1.0, 2.0)]
@@ -124,7 +124,7 @@ def test_moments_match_quadrature_far_in_the_tail(correlation, noise, label_nois
 def exact_on_a_line(mean, variance, ratio, noise1, noise2, label_noise):
     """As `exact`, for u₂ = ratio·u₁."""
     root = math.sqrt(variance)
-    u, weight = panels(np.concatenate([root * STEPS, mean + root * STEPS]))
+    u, weight = panels(np.concatenate([root * STEPS, mean + root * np.linspace(-20, 20, 81)]))
     log_density = (
         log_factor(u, noise1, label_noise)
         + log_factor(ratio * u, noise2, label_noise)
@@ -176,7 +176,7 @@ def test_contradicting_rows_have_no_mass():
 
 def test_opposite_rows_leave_a_strip():
     for label_noise in [0.0, 0.2]:
-        u, weight = panels(np.array([-15.0, -2.5, 0.0, 0.75, 1.5, 6.0, 15.0]))
+        u, weight = panels(np.linspace(-15.0, 15.0, 41))
         log_density = (
             log_factor(u, 0.0, label_noise)
             + log_factor(1.5 - u, 0.0, label_noise)

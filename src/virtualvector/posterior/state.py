@@ -81,6 +81,7 @@ class Workspace(NamedTuple):
     product: Array  # (d,)  Ux
     image: Array  # (d,)  Vx
     other: Array  # (d,)
+    merged: Array  # (d,)
     column: Array  # (c,)
     divergences: Array  # (c,)
     pair_distances: Array  # (k,)
@@ -147,7 +148,7 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
     c, d = state.points.shape
     k = max(1, settings.merge_pairs)
     return Workspace(
-        *(np.zeros(d) for _ in range(4)),
+        *(np.zeros(d) for _ in range(5)),
         column=np.zeros(c),
         divergences=np.zeros(c),
         pair_distances=np.zeros(k),

@@ -14,6 +14,7 @@ from virtualvector.kernels.compiled import part
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import divergence, matched_site
 from virtualvector.kernels.pair import pair_slopes
+from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.losing.eviction import SMALLEST_GROWTH
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import (
@@ -28,27 +29,28 @@ from virtualvector.posterior.stand_in import (
 from virtualvector.posterior.state import Settings, State, Workspace
 
 _SMALLEST_ROOM = 1e-10
+_SMALLEST_LENGTH = 0.01  # opposite points have no bisector
 
 
 class Merge(NamedTuple):
     """Two points, the one that would replace them, and the correction g of the residual.
 
-    In the eigenbasis of its 2×2 precision matrix over (u₁, u₂), g is a product of two factors of one
-    margin each; the one with the larger precision comes first.
+    g is a product of two Gaussian factors, each of one combination of the two margins; the one with
+    the larger precision comes first.
     """
 
     cost: float  # divergence lost: D₁ + D₂ − D′
     first: int
     second: int
     scale: float  # b′ = scale·(b₁ + b₂)
-    noise: float
+    noise: float  # of b′
     precision: float  # of the stand-in of b′
     shift: float
-    cosine: float
-    sine: float
-    precision1: float  # of g along cosine·b₁ + sine·b₂
+    along1: tuple[float, float]  # coefficients of (b₁, b₂)
+    precision1: float
     shift1: float
-    precision2: float  # of g along −sine·b₁ + cosine·b₂
+    along2: tuple[float, float]
+    precision2: float
     shift2: float
 
 
@@ -90,92 +92,129 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
 @part
 def no_merge() -> Merge:
     """A candidate that never wins."""
-    return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    none = (0.0, 0.0)
+    return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, none, 0.0, 0.0, none, 0.0, 0.0)
 
 
 @part
-def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -> Merge:
-    """Work out the merge of two points; one that cannot be made costs infinitely much."""
+def pair_cavity(
+    state: State, i: int, j: int, work: Workspace
+) -> tuple[bool, float, float, float, float, float]:
+    """q̃ without the stand-ins of two points (eq. 16), along their margins.
+
+    C = (S⁻¹ − T)⁻¹ = S(I − TS)⁻¹ with S the covariance under q̃ and T the precisions. Returns
+    whether it is proper, the two means, and C₁₁, C₁₂, C₂₂.
+    """
     mean1, s11 = marginal(state, i, work)
     mean2, s22 = marginal(state, j, work)
     s12 = covariance(state, i, j, work)
     t1, t2 = state.precisions[i], state.precisions[j]
-    n1, n2 = state.shifts[i], state.shifts[j]
-
-    # The cavity of both (eq. 16): C = (S⁻¹ − T)⁻¹ = S(I − TS)⁻¹.
     determinant = s11 * s22 - s12 * s12
     room = 1.0 - t1 * s11 - t2 * s22 + t1 * t2 * determinant
     c11 = (s11 - t2 * determinant) / room
     c22 = (s22 - t1 * determinant) / room
-    c12 = s12 / room
-    if not (room > _SMALLEST_ROOM and c11 > 0.0 and c22 > 0.0):
-        return no_merge()
-    r1 = mean1 - s11 * n1 - s12 * n2
-    r2 = mean2 - s12 * n1 - s22 * n2
-    mean1 = ((1.0 - s22 * t2) * r1 + s12 * t2 * r2) / room
-    mean2 = (s12 * t1 * r1 + (1.0 - s11 * t1) * r2) / room
+    proper = room > _SMALLEST_ROOM and c11 > 0.0 and c22 > 0.0
+    r1 = mean1 - s11 * state.shifts[i] - s12 * state.shifts[j]
+    r2 = mean2 - s12 * state.shifts[i] - s22 * state.shifts[j]
+    return (
+        proper,
+        ((1.0 - s22 * t2) * r1 + s12 * t2 * r2) / room,
+        (s12 * t1 * r1 + (1.0 - s11 * t1) * r2) / room,
+        c11,
+        s12 / room,
+        c22,
+    )
 
-    # The exact moments: mean m + C·grad, covariance P = C + C·H·C.
+
+@part
+def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -> Merge:
+    """Work out the merge of two points; one that cannot be made costs infinitely much.
+
+    Close points have margins that differ little, and a pair factor that is very sharp along their
+    difference. The algebra is therefore done for the sum and the difference of the standardised
+    margins, (u₁/σ₁ ± u₂/σ₂)/√2, where large and small numbers do not mix.
+    """
+    proper, mean1, mean2, c11, c12, c22 = pair_cavity(state, i, j, work)
+    length = 4.0 - state.distances[i, j]  # |b₁ + b₂|²
+    if not (proper and length > _SMALLEST_LENGTH):
+        return no_merge()
     log_z, g1, g2, h11, h12, h22 = pair_slopes(
         mean1, mean2, c11, c12, c22, state.noises[i], state.noises[j], settings.label_noise
     )
-    a11 = 1.0 + c11 * h11 + c12 * h12  # A = I + C·H
-    a12 = c11 * h12 + c12 * h22
-    a21 = c12 * h11 + c22 * h12
-    a22 = 1.0 + c12 * h12 + c22 * h22
-    growth = a11 * a22 - a12 * a21
-    if not (log_z > -math.inf and growth > _SMALLEST_ROOM):
+    if not log_z > -math.inf:
         return no_merge()
-    mean1 += c11 * g1 + c12 * g2
-    mean2 += c12 * g1 + c22 * g2
-    p11 = a11 * c11 + a12 * c12
-    p12 = a11 * c12 + a12 * c22
-    p22 = a21 * c12 + a22 * c22
+
+    # Standardise and rotate: cavity mean and covariance, gradient and Hessian of log Z.
+    w1 = math.sqrt(0.5 * (c11 + state.noises[i]))  # u₁ = w₁(sum + difference)
+    w2 = math.sqrt(0.5 * (c22 + state.noises[j]))  # u₂ = w₂(sum − difference)
+    ms, md = 0.5 * (mean1 / w1 + mean2 / w2), 0.5 * (mean1 / w1 - mean2 / w2)
+    v11, v12, v22 = c11 / (w1 * w1), c12 / (w1 * w2), c22 / (w2 * w2)
+    css, csd, cdd = 0.25 * (v11 + 2 * v12 + v22), 0.25 * (v11 - v22), 0.25 * (v11 - 2 * v12 + v22)
+    cdd = max(cdd, 0.0)
+    gs, gd = w1 * g1 + w2 * g2, w1 * g1 - w2 * g2
+    k11, k12, k22 = w1 * w1 * h11, w1 * w2 * h12, w2 * w2 * h22
+    hss, hsd, hdd = k11 + 2 * k12 + k22, k11 - k22, k11 - 2 * k12 + k22
+
+    # The exact moments: mean + C·gradient, covariance P = A·C with A = I + C·H.
+    ass, asd = 1.0 + css * hss + csd * hsd, css * hsd + csd * hdd
+    ads, add = csd * hss + cdd * hsd, 1.0 + csd * hsd + cdd * hdd
+    growth = ass * add - asd * ads
+    if not growth > _SMALLEST_ROOM:
+        return no_merge()
+    ms, md = ms + css * gs + csd * gd, md + csd * gs + cdd * gd
+    pss, psd, pdd = ass * css + asd * csd, ass * csd + asd * cdd, ads * csd + add * cdd
 
     # The Gaussian stand-in of the pair: precision P⁻¹ − C⁻¹ = −H·A⁻¹.
-    l11 = -(h11 * a22 - h12 * a21) / growth
-    l12 = -(h12 * a11 - h11 * a12) / growth
-    l22 = -(h22 * a11 - h12 * a12) / growth
-    b1 = l11 * mean1 + l12 * mean2 + g1
-    b2 = l12 * mean1 + l22 * mean2 + g2
+    lss = -(hss * add - hsd * ads) / growth
+    lsd = -(hsd * ass - hss * asd) / growth
+    ldd = -(hdd * ass - hsd * asd) / growth
+    bs, bd = lss * ms + lsd * md + gs, lsd * ms + ldd * md + gd
 
     # The merged point: the bisector, with the mean of the two noise scales.
-    length = 4.0 - state.distances[i, j]
-    if not length > 0.01:
-        return no_merge()
     scale = 1.0 / math.sqrt(length)
     noise = (scale * (math.sqrt(state.noises[i]) + math.sqrt(state.noises[j]))) ** 2
-    variance = scale * scale * (p11 + 2.0 * p12 + p22)
+    es, ed = scale * (w1 + w2), scale * (w1 - w2)  # its margin is es·sum + ed·difference
+    variance = es * es * pss + 2 * es * ed * psd + ed * ed * pdd
     if not variance > 0.0:
         return no_merge()
     found, z, mean, variance = inverse_adf(
-        scale * (mean1 + mean2), variance, noise, settings.label_noise
+        es * ms + ed * md, variance, noise, settings.label_noise
     )
     if not found:
         return no_merge()
     z, precision, shift = matched_site(mean, variance, noise, settings.label_noise)
-    cost = (
-        work.divergences[i] + work.divergences[j] - divergence(z, settings.label_noise)
-    )
+    cost = work.divergences[i] + work.divergences[j] - divergence(z, settings.label_noise)
 
-    # What the merged factor does not carry goes to the residual.
-    l11 -= scale * scale * precision
-    l12 -= scale * scale * precision
-    l22 -= scale * scale * precision
-    b1 -= scale * shift
-    b2 -= scale * shift
-    half = 0.5 * (l11 - l22)
-    radius = math.hypot(half, l12)
-    angle = 0.5 * math.atan2(l12, half)
-    c, s = math.cos(angle), math.sin(angle)
+    # What the merged factor does not carry goes to the residual, as two factors of one margin each.
+    lss, lsd, ldd = lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision
+    bs, bd = bs - es * shift, bd - ed * shift
+    large, small, c, s = _eigen(lss, lsd, ldd)
     merge = Merge(
-        cost, i, j, scale, noise, precision, shift, c, s,
-        0.5 * (l11 + l22) + radius, c * b1 + s * b2,
-        0.5 * (l11 + l22) - radius, c * b2 - s * b1,
+        cost, i, j, scale, noise, precision, shift,
+        (0.5 * (c + s) / w1, 0.5 * (c - s) / w2), large, c * bs + s * bd,
+        (0.5 * (c - s) / w1, 0.5 * (-c - s) / w2), small, c * bd - s * bs,
     )  # fmt: skip
     if not (math.isfinite(cost) and _keeps_residual_proper(state, merge, work)):
         return no_merge()
     return merge
+
+
+@part
+def _eigen(a: float, b: float, c: float) -> tuple[float, float, float, float]:
+    """Eigenvalues of [[a, b], [b, c]], larger first, and the direction of the first.
+
+    The one nearer to zero comes from the determinant, which does not cancel.
+    """
+    angle = 0.5 * math.atan2(2.0 * b, a - c)
+    radius = math.hypot(0.5 * (a - c), b)
+    middle = 0.5 * (a + c)
+    determinant = a * c - b * b
+    large, small = middle + radius, middle - radius
+    if middle > 0.0:
+        small = determinant / large
+    elif middle < 0.0:
+        large = determinant / small
+    return large, small, math.cos(angle), math.sin(angle)
 
 
 @part
@@ -184,15 +223,16 @@ def _keeps_residual_proper(state: State, merge: Merge, work: Workspace) -> bool:
     g11 = residual_variance(state, merge.first, work)
     g22 = residual_variance(state, merge.second, work)
     g12 = residual_covariance(state, merge.first, merge.second, work)
-    c, s = merge.cosine, merge.sine
-    along1 = c * c * g11 + 2.0 * c * s * g12 + s * s * g22
-    along2 = s * s * g11 - 2.0 * c * s * g12 + c * c * g22
-    cross = c * s * (g22 - g11) + (c * c - s * s) * g12
-    growth1 = 1.0 + merge.precision1 * along1
+    a1, a2 = merge.along1
+    b1, b2 = merge.along2
+    first = a1 * a1 * g11 + 2.0 * a1 * a2 * g12 + a2 * a2 * g22
+    second = b1 * b1 * g11 + 2.0 * b1 * b2 * g12 + b2 * b2 * g22
+    both = a1 * b1 * g11 + (a1 * b2 + a2 * b1) * g12 + a2 * b2 * g22
+    growth1 = 1.0 + merge.precision1 * max(first, 0.0)
     if not growth1 > SMALLEST_GROWTH:
         return False
-    along2 -= cross * cross * merge.precision1 / growth1
-    growth2 = 1.0 + merge.precision2 * max(along2, 0.0)
+    second -= both * both * merge.precision1 / growth1
+    growth2 = 1.0 + merge.precision2 * max(second, 0.0)
     return growth2 > SMALLEST_GROWTH and math.isfinite(growth1 + growth2)
 
 
@@ -210,11 +250,11 @@ def best_merge(state: State, settings: Settings, work: Workspace) -> Merge:
 @part
 def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     """Replace two points by their bisector, multiply the residual by g, and rebuild q̃."""
-    c, s = merge.cosine, merge.sine
     one, two = state.points[merge.first], state.points[merge.second]
     for k in range(one.shape[0]):
-        work.vector[k] = c * one[k] + s * two[k]
-        work.other[k] = c * two[k] - s * one[k]
+        work.vector[k] = merge.along1[0] * one[k] + merge.along1[1] * two[k]
+        work.other[k] = merge.along2[0] * one[k] + merge.along2[1] * two[k]
+        work.merged[k] = merge.scale * (one[k] + two[k])
     born = max(state.born[merge.first], state.born[merge.second])
     forget(state, max(merge.first, merge.second))
     forget(state, min(merge.first, merge.second))
@@ -223,9 +263,7 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     absorb(state, work.other, merge.precision2, merge.shift2, work)
 
     n = state.counts[0]
-    for k in range(one.shape[0]):
-        both = (c + s) * work.vector[k] + (c - s) * work.other[k]
-        state.points[n, k] = merge.scale * both
+    copy(work.merged, state.points[n])
     state.noises[n] = merge.noise
     state.born[n] = born
     extend(state, n, work)
