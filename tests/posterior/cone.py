@@ -31,6 +31,7 @@ def posterior_mean(points):
     plane = HalfspaceIntersection(
         -np.column_stack([points @ basis.T, points @ centre]), np.zeros(2)
     ).intersections
+    assert np.abs(plane).max() < 1e6, "the cone is wider than a hemisphere around its centre"
     plane = plane[np.argsort(np.arctan2(plane[:, 1], plane[:, 0]))]
     corners = centre + plane @ basis
     corners /= np.linalg.norm(corners, axis=1, keepdims=True)
@@ -51,13 +52,13 @@ def posterior_mean(points):
 def separable_problem(rng, rows_per_class=150):
     """Two classes from mixtures of two-dimensional Gaussians, with a bias, linearly separable."""
     while True:
-        centres = rng.normal(size=(2, 2, 2))
-        centres[0, :, 0] += 2.5
-        centres[1, :, 0] -= 2.5
+        centres = 0.5 * rng.normal(size=(2, 2, 2))
+        centres[0, :, 0] += 1.5
+        centres[1, :, 0] -= 1.5
         rows, signs = [], []
         for centre, sign in zip(centres, (1.0, -1.0), strict=True):
             which = rng.integers(2, size=rows_per_class)
-            rows.append(centre[which] + 0.6 * rng.normal(size=(rows_per_class, 2)))
+            rows.append(centre[which] + 0.7 * rng.normal(size=(rows_per_class, 2)))
             signs.append(np.full(rows_per_class, sign))
         order = rng.permutation(2 * rows_per_class)
         rows, signs = np.vstack(rows)[order], np.concatenate(signs)[order]

@@ -10,7 +10,7 @@ NOISES = [(0.0, 0.0), (0.5, 0.0), (0.0, 0.05), (0.3, 0.1)]  # margin noise, labe
 SIZES = [(3, 40), (20, 12), (4, 60)]  # columns, rows: fewer and more weights than points
 
 
-def problem(d, rows, label_noise, seed=6):
+def problem(d, rows, label_noise, seed=4):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, d))
     y = np.sign(X @ rng.normal(size=d) + rng.normal())

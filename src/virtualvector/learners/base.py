@@ -15,8 +15,10 @@ from virtualvector.kernels.triangular import Array
 from virtualvector.learners.checking import (
     check_known,
     check_same_kind,
+    checked_classes,
     checked_rows,
     checked_rows_and_labels,
+    unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
 from virtualvector.posterior import Settings
@@ -34,7 +36,7 @@ from virtualvector.posterior.state import (
 _COUNTED = {"evicted": EVICTED, "merged": MERGED, "ignored": IGNORED, "sweeps": SWEEPS}
 
 
-class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier that knows how sure it is of its weights.
 
     Subclasses say how the engine loses points.
@@ -84,11 +86,12 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         Returns
         -------
         self
-            The fitted classifier.
+            The fitted classifier. After an error it is what it was before.
         """
         self._validate_params()
-        rows, labels = checked_rows_and_labels(self, X, y, reset=True)
-        return self._learn(self._prior(rows, np.unique(labels)), rows, labels)
+        with unchanged_by_errors(self):
+            rows, labels = checked_rows_and_labels(self, X, y, reset=True)
+            return self._learn(self._prior(rows, np.unique(labels)), rows, labels)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows. Any way to cut a stream into calls gives the same result.
@@ -110,19 +113,20 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """
         self._validate_params()
         first = not hasattr(self, "_posterior")
-        declared = None if classes is None else np.unique(np.asarray(classes))
+        declared = None if classes is None else checked_classes(classes)
         if not first and declared is not None and not np.array_equal(declared, self.classes_):
             raise ValueError(
-                f"`classes={list(declared)!r}` is not the same as on last call to partial_fit, "
-                f"was: {list(self.classes_)!r}."
+                f"`classes={declared.tolist()!r}` is not the same as on last call to partial_fit, "
+                f"was: {self.classes_.tolist()!r}."
             )
-        rows, labels = checked_rows_and_labels(self, X, y, reset=first)
-        posterior = self._prior(rows, declared) if first else self._posterior
-        if posterior.unseen is None:
-            check_known(labels, posterior.classes)
-        else:
-            check_same_kind(labels, posterior.classes)
-        return self._learn(posterior, rows, labels)
+        with unchanged_by_errors(self):
+            rows, labels = checked_rows_and_labels(self, X, y, reset=first)
+            posterior = self._prior(rows, declared) if first else self._posterior
+            if posterior.unseen is None:
+                check_known(labels, posterior.classes)
+            else:
+                check_same_kind(labels, posterior.classes)
+            return self._learn(posterior, rows, labels)
 
     def _prior(self, rows: Array, classes: Labels | None) -> OneAgainstRest:
         n_weights = rows.shape[1] + bool(self.fit_intercept)
@@ -136,11 +140,10 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row."""
         scores = self.decision_function(X)
-        if scores.ndim == 2:
-            return self.classes_[np.argmax(scores, axis=1)]
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
-        return self.classes_[(scores > 0).astype(int)]
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])[:, : len(self.classes_)]
+        labels: Labels = self.classes_[np.argmax(scores, axis=1)]
+        return labels
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row, averaged over the posterior.
@@ -152,9 +155,9 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         return self._posterior.probabilities(checked_rows(self, X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        """Return the logarithm of `predict_proba`, finite also where a probability is too small."""
+        check_is_fitted(self)
+        return self._posterior.log_probabilities(checked_rows(self, X))
 
     def decision_function(self, X: Any) -> Array:
         """Return a score that orders rows as their probabilities do, without saturating.
@@ -180,8 +183,8 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     @property
     def _weights(self) -> Array:
         check_is_fitted(self)
-        scale = np.sqrt(self.prior_variance)
-        return scale * np.array([g.mean for g in self._posterior.gaussians])
+        weights: Array = np.array([g.mean for g in self._posterior.gaussians])
+        return weights * float(np.sqrt(self.prior_variance))
 
     @property
     def covariance_(self) -> Array:
@@ -194,8 +197,8 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def virtual_points_(self) -> Array | list[Array]:
         """The virtual points: unit vectors that the weights should have a positive product with.
 
-        One array of shape (n_points, n_weights), or a list with one such array for each of more than
-        two classes.
+        One array of shape (n_points, n_weights), or a list of one such array per class if there are
+        more than two.
         """
         check_is_fitted(self)
         points = [s.points[: s.counts[POINTS]].copy() for s in self._posterior.states]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,18 @@ from sklearn.utils.validation import validate_data
 
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels
+
+
+@contextmanager
+def unchanged_by_errors(estimator: BaseEstimator) -> Iterator[None]:
+    """Whatever goes wrong inside, leave the estimator as it was."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def checked_rows(estimator: BaseEstimator, X: Any) -> Array:
@@ -23,28 +37,31 @@ def checked_rows(estimator: BaseEstimator, X: Any) -> Array:
 def checked_rows_and_labels(
     estimator: BaseEstimator, X: Any, y: Any, reset: bool
 ) -> tuple[Array, Labels]:
-    """Return rows and labels to learn; bad ones leave the estimator as it was."""
-    _check_no_label_is_missing(y)
-    before = dict(vars(estimator))
-    try:
-        rows, labels = _as_numbers(estimator, X, y=y, reset=reset)
-        _check_finite(rows, estimator)
-        check_classification_targets(labels)
-    except Exception:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+    """Return rows and labels to learn."""
+    _check_labels(y, "y")
+    rows, labels = _as_numbers(estimator, X, y=y, reset=reset)
+    _check_finite(rows, estimator)
+    check_classification_targets(labels)
     return rows, labels
 
 
+def checked_classes(classes: Any) -> Labels:
+    """Return the classes that will ever come, sorted."""
+    _check_labels(classes, "classes")
+    declared = np.asarray(classes)
+    if declared.ndim != 1 or len(declared) == 0:
+        raise ValueError(f"Input classes is {classes!r}; expected a list of all classes.")
+    return np.unique(declared)
+
+
 def check_known(labels: Labels, classes: Labels) -> None:
-    """Raise for the first label that is not among the declared classes."""
+    """Raise for the first label that is not among classes that are all there will be."""
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         row = int(np.argmax(unknown))
         raise ValueError(
-            f"y contains the label {labels[row]!r} at row {row}; expected one of the classes "
-            f"declared before: {list(classes)!r}."
+            f"Input y has the label {labels.tolist()[row]!r} at row {row}; expected one of the "
+            f"classes known from the start: {classes.tolist()!r}."
         )
 
 
@@ -52,8 +69,8 @@ def check_same_kind(labels: Labels, classes: Labels) -> None:
     """Raise if new labels cannot be compared with the classes seen so far."""
     if len(classes) and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
         raise ValueError(
-            f"y contains labels like {labels[0]!r}; expected the same kind as the classes seen "
-            f"so far: {list(classes)!r}."
+            f"Input y has the label {labels.tolist()[0]!r} at row 0; expected the same kind as the "
+            f"classes seen so far: {classes.tolist()!r}."
         )
 
 
@@ -62,22 +79,25 @@ def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
         return validate_data(
             estimator, X, dtype=np.float64, order="C", ensure_all_finite=False, **options
         )
-    except ValueError as error:
-        if "could not convert" in str(error):
-            _complain_about_text(X)
+    except (TypeError, ValueError, OverflowError):
+        _check_every_cell(X, estimator)
         raise
 
 
-def _complain_about_text(X: Any) -> None:
-    names = getattr(X, "columns", None)
-    for (row, column), entry in np.ndenumerate(np.asarray(X, dtype=object)):
-        try:
-            float(entry)
-        except (TypeError, ValueError):
-            name = "" if names is None else f" ({names[column]!r})"
-            raise ValueError(
-                f"Input X has {entry!r} at row {row}, column {column}{name}; expected a number."
-            ) from None
+def _check_every_cell(X: Any, estimator: BaseEstimator) -> None:
+    """Raise for the first cell of a table that is no number."""
+    cells = np.asarray(X)
+    if cells.ndim != 2 or cells.dtype.kind not in "OUS":
+        return
+    for row, entries in enumerate(cells.tolist()):
+        for column, cell in enumerate(entries):
+            try:
+                float(np.nan if cell is None else cell)  # as numpy does
+            except (TypeError, ValueError, OverflowError) as error:
+                raise type(error)(
+                    f"Input X has {cell!r} at {_place(row, column, estimator)}; expected a number: "
+                    f"{error}."
+                ) from None
 
 
 def _check_finite(rows: Array, estimator: BaseEstimator) -> None:
@@ -86,24 +106,46 @@ def _check_finite(rows: Array, estimator: BaseEstimator) -> None:
         return
     row, column = np.argwhere(~finite)[0]
     found = "NaN" if np.isnan(rows[row, column]) else "infinity"
-    names = getattr(estimator, "feature_names_in_", None)
-    name = "" if names is None else f" ({names[column]!r})"
     raise ValueError(
-        f"Input X contains {found} at row {row}, column {column}{name}; expected finite numbers."
+        f"Input X contains {found} at {_place(row, column, estimator)}; expected finite numbers."
     )
 
 
-def _check_no_label_is_missing(y: Any) -> None:
-    labels = np.asarray(y)
-    if y is None or labels.dtype.kind not in "fO":
+def _place(row: int, column: int, estimator: BaseEstimator) -> str:
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"row {row}, column {column}" + ("" if names is None else f" ({names[column]!r})")
+
+
+def _check_labels(y: Any, name: str) -> None:
+    """Raise for the first label that cannot be a class; shapes are for others to check."""
+    # A list is looked at before numpy makes text of everything in it.
+    labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if labels.ndim != 1:
         return
-    # A missing label is None, pandas' NA, or a nan, which differs from itself.
-    missing = [
-        label is None or type(label).__name__ == "NAType" or bool(np.any(label != label))
-        for label in labels.ravel()
-    ]
-    if any(missing):
+    if labels.dtype.kind == "O":
+        missing = np.array([_is_missing(label) for label in labels], bool)
+        text = np.array([isinstance(label, str) for label in labels], bool)
+        unlike = ~text & text.any()
+        if not text.any() and not missing.any():
+            labels = np.asarray(y)
+    else:
+        missing = labels != labels  # true of nan and of a date that is none
+        unlike = np.zeros(len(labels), bool)
+    if missing.any():
         raise ValueError(
-            f"Input y contains NaN: the label of row {missing.index(True)} is missing; "
-            "expected a class for every row."
+            f"Input {name} contains NaN: the label at row {np.argmax(missing)} is missing; "
+            "expected a class."
         )
+    if labels.dtype.kind == "f":
+        unlike = ~np.isfinite(labels) | (labels != np.floor(labels))
+    if unlike.any():
+        row = int(np.argmax(unlike))
+        raise ValueError(
+            f"Unknown label type: input {name} has {labels.tolist()[row]!r} at row {row}; expected "
+            "labels that are all texts, or all integers or booleans."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, pandas' NA, or a nan, which differs from itself."""
+    return label is None or type(label).__name__ == "NAType" or bool(np.any(label != label))

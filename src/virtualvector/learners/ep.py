@@ -54,5 +54,5 @@ class EPClassifier(BayesianLinearClassifier):
             strategy=int(Strategy.NEVER),
             merge_pairs=0,
             tolerance=float(self.tol),
-            max_sweeps=self.max_sweeps,
+            max_sweeps=int(self.max_sweeps),
         )

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp, softmax
 
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior import (
@@ -37,7 +37,7 @@ class OneAgainstRest:
     """
 
     settings: Settings
-    settling: Settings | None  # how to run EP before the Gaussian is read, if learning leaves it off
+    settling: Settings | None  # how to run EP before the Gaussian is read, if not at every row
     classes: Labels
     states: tuple[State, ...]
     unseen: State | None
@@ -46,7 +46,7 @@ class OneAgainstRest:
     def prior(
         cls, n_weights: int, settings: Settings, settling: Settings | None, classes: Labels | None
     ) -> OneAgainstRest:
-        """Return what is known before the first row; without ``classes``, they come with the rows."""
+        """Return what is known before the first row; classes not given here come with the rows."""
         empty = empty_state(n_weights, settings)
         if classes is None:
             return cls(settings, settling, np.array([]), (empty,), empty)
@@ -128,19 +128,25 @@ class OneAgainstRest:
             return margins[:, 0]
         scores = self._log_scores(margins)
         rest = [logsumexp(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
-        return scores - np.column_stack(rest)
+        odds: Array = scores - np.column_stack(rest)
+        return odds
 
     def probabilities(self, rows: Array) -> Array:
         """Return the probability of each class, one column each; they sum to one."""
-        if len(self.classes) == 1:
-            return np.ones((len(rows), 1))
+        probabilities: Array = softmax(self._class_scores(rows), axis=1)
+        return probabilities
+
+    def log_probabilities(self, rows: Array) -> Array:
+        """Return the logarithm of each probability, also of those too small for a number."""
+        logarithms: Array = log_softmax(self._class_scores(rows), axis=1)
+        return logarithms
+
+    def _class_scores(self, rows: Array) -> Array:
+        """Return the log-probability of each class under its posterior, one column each."""
         margins = self.margins(rows)
         if len(self.classes) == 2:
             margins = np.column_stack([-margins[:, 0], margins[:, 0]])
-        scores = self._log_scores(margins)
-        probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        return probabilities
+        return self._log_scores(margins)
 
     def _log_scores(self, margins: Array) -> Array:
         scores = np.empty_like(margins)

@@ -32,8 +32,8 @@ class VVMClassifier(BayesianLinearClassifier):
         How many of the closest pairs of points are tried for merging at each row. 0: points are
         only evicted.
     eviction : {"divergence", "margin"}, default="divergence"
-        Which point to evict: the one whose factor is closest to a Gaussian, or the one farthest from
-        the decision boundary.
+        Which point to evict: the one whose factor is closest to a Gaussian, or the one farthest
+        from the decision boundary.
     prior_variance : float, default=1.0
         The variance of each weight before the first row.
     fit_intercept : bool, default=True
@@ -114,9 +114,9 @@ class VVMClassifier(BayesianLinearClassifier):
 
     def _settings(self) -> Settings:
         return self._common_settings()._replace(
-            buffer_size=self.buffer_size,
+            buffer_size=int(self.buffer_size),
             strategy=int(_EVICTION[self.eviction]),
-            merge_pairs=self.merge_pairs,
+            merge_pairs=int(self.merge_pairs),
             tolerance=float(self.tol),
-            max_sweeps=self.max_sweeps,
+            max_sweeps=int(self.max_sweeps),
         )

@@ -49,9 +49,9 @@ class WindowEPClassifier(BayesianLinearClassifier):
 
     def _settings(self) -> Settings:
         return self._common_settings()._replace(
-            buffer_size=self.buffer_size,
+            buffer_size=int(self.buffer_size),
             strategy=int(Strategy.OLDEST),
             merge_pairs=0,
             tolerance=float(self.tol),
-            max_sweeps=self.max_sweeps,
+            max_sweeps=int(self.max_sweeps),
         )

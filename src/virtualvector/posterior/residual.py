@@ -11,8 +11,12 @@ from virtualvector.kernels.triangular import (
     multiply,
     rank_one,
 )
-from virtualvector.posterior.stand_in import in_margin_space
+from virtualvector.posterior.stand_in import SMALLEST, in_margin_space
 from virtualvector.posterior.state import State, Workspace
+
+# A residual may become this much wider along one direction in one step, and no more. Factors with
+# label noise can have stand-ins of negative precision.
+SMALLEST_GROWTH = 0.01
 
 
 @part
@@ -21,14 +25,22 @@ def absorb(
 ) -> None:
     """Multiply r by exp(shift·u − ½·precision·u²), u = vectorᵀw (eq. 14).
 
-    The margins of the points under r follow; q̃ is left to the caller. The caller has checked that
-    1 + precision·var(u) > 0.
+    The margins of the points under r follow; q̃ is left to the caller. Callers avoid factors that
+    would make r improper; what rounding or `SMALLEST` leaves of that is cut off here, so that r is
+    proper whatever happens.
     """
     variance = multiply(state.factor, vector, work.product)
+    if not variance > 0.0:  # the difference of two equal points
+        return
     mean = dot(vector, state.mean)
     growth = 1.0 + precision * variance
+    step = (shift - precision * mean) / growth if growth > SMALLEST_GROWTH else 0.0
+    narrowest = max(variance / (SMALLEST * dot(vector, vector)), 1.0)
+    if not SMALLEST_GROWTH <= growth <= narrowest:
+        growth = min(max(growth, SMALLEST_GROWTH), narrowest)
+        precision = (growth - 1.0) / variance
     condition(state.factor, work.product, precision, work.image)
-    add_scaled(state.mean, (shift - precision * mean) / growth, work.image)
+    add_scaled(state.mean, step, work.image)
     if in_margin_space(state):
         n = state.counts[0]
         for i in range(n):

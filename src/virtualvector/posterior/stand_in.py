@@ -120,10 +120,24 @@ def refresh(state: State, work: Workspace) -> None:
         for i in range(n):
             if (state.precisions[i] > 0.0) == narrowing:
                 mean, variance = marginal(state, i, work)
-                if 1.0 + state.precisions[i] * variance > 0.0:
-                    move(
-                        state, n, i, mean, variance, state.precisions[i], state.shifts[i], work
-                    )
+                _fit_in(state, i, mean, variance)
+                move(state, n, i, mean, variance, state.precisions[i], state.shifts[i], work)
+
+
+@part
+def _fit_in(state: State, i: int, mean: float, variance: float) -> None:
+    """Weaken a stand-in that would make the margin improper, or too narrow to represent."""
+    growth = 1.0 + state.precisions[i] * variance
+    floor = smallest_variance(state, i)
+    if growth > 0.0 and floor * growth <= variance:
+        return
+    if growth > 0.0 and floor < variance:
+        new_mean = mean + variance * (state.shifts[i] - state.precisions[i] * mean) / growth
+        state.precisions[i] = 1.0 / floor - 1.0 / variance
+        state.shifts[i] = new_mean / floor - mean / variance
+    else:
+        state.precisions[i] = 0.0
+        state.shifts[i] = 0.0
 
 
 @compiled

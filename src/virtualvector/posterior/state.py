@@ -70,8 +70,8 @@ class Settings(NamedTuple):
     buffer_size: int = 30  # points kept between rows
     strategy: int = Strategy.DIVERGENCE
     merge_pairs: int = 5  # k, the closest pairs that are tried; 0: never merge
-    tolerance: float = 1e-4
-    max_sweeps: int = 20
+    tolerance: float = 1e-10
+    max_sweeps: int = 30
 
 
 class Workspace(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from virtualvector.kernels.compiled import part
@@ -20,7 +21,7 @@ class Loss(NamedTuple):
 
     event: int
     row: int  # the number of the row whose point went; of two merged ones, the older
-    divergence: float
+    divergence: float  # that was kept until now; 0 where it is unknown
     precision: float  # of the stand-in that the residual absorbed
     shift: float
 
@@ -48,8 +49,7 @@ def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
             row = min(state.born[merge.first], state.born[merge.second])
             merge_points(state, merge, work)
             return Loss(MERGED, row, merge.cost, 0.0, 0.0)
-    loss = Loss(
-        EVICTED, state.born[j], work.divergences[j], state.precisions[j], state.shifts[j]
-    )
+    cost = work.divergences[j] if math.isfinite(work.divergences[j]) else 0.0
+    loss = Loss(EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
     evict(state, j, work)
     return loss

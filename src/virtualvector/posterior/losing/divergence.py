@@ -14,7 +14,10 @@ from virtualvector.posterior.state import Settings, State, Workspace
 
 @part
 def measure_divergences(state: State, settings: Settings, work: Workspace) -> None:
-    """Write each factor's divergence from its stand-in to ``work.divergences`` (eq. 31)."""
+    """Write each factor's divergence from its stand-in to ``work.divergences`` (eq. 31).
+
+    It is infinite where the cavity is improper: nobody knows what would be lost.
+    """
     for i in range(state.counts[0]):
         mean, variance = marginal(state, i, work)
         proper, mean, variance = cavity(state, i, mean, variance)

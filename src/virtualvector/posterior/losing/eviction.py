@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from virtualvector.kernels.compiled import part
 from virtualvector.kernels.triangular import copy
-from virtualvector.posterior.residual import absorb
+from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
 from virtualvector.posterior.stand_in import forget, residual_variance
 from virtualvector.posterior.state import State, Workspace
-
-# A residual may become this much wider along one direction in one step, and no more. Factors with
-# label noise can have stand-ins of negative precision.
-SMALLEST_GROWTH = 0.01
 
 
 @part
@@ -46,8 +42,6 @@ def safest(state: State, work: Workspace) -> int:
 def evict(state: State, j: int, work: Workspace) -> None:
     """r ← r·f̃ⱼ (eq. 14); q̃ does not change."""
     precision, shift = state.precisions[j], state.shifts[j]
-    if residual_growth(state, j, work) <= 0.0:  # possible only through rounding
-        precision, shift = 0.0, 0.0
     copy(state.points[j], work.vector)
     forget(state, j)
     absorb(state, work.vector, precision, shift, work)

@@ -15,8 +15,7 @@ from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import divergence, matched_site
 from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
-from virtualvector.posterior.losing.eviction import SMALLEST_GROWTH
-from virtualvector.posterior.residual import absorb
+from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
 from virtualvector.posterior.stand_in import (
     covariance,
     extend,

@@ -1,0 +1,138 @@
+"""One row after the other: purity, splits, prediction, growth."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_identities import problem
+
+from virtualvector.posterior import (
+    Settings,
+    Strategy,
+    copy_state,
+    empty_state,
+    gaussian,
+    learn,
+    mirror,
+    standardised_margins,
+)
+from virtualvector.posterior.losing import EVICTED, IGNORED, KEPT, MERGED
+from virtualvector.posterior.prediction import log_probabilities
+
+SETTINGS = [
+    Settings(buffer_size=0),
+    Settings(buffer_size=7),
+    Settings(buffer_size=7, margin_noise=0.5, label_noise=0.01, strategy=int(Strategy.MARGIN)),
+    Settings(buffer_size=40, label_noise=0.1),
+    Settings(buffer_size=7, strategy=int(Strategy.OLDEST)),
+    Settings(strategy=int(Strategy.NEVER)),
+]
+
+
+def assert_same_bits(one, other):
+    for name, a, b in zip(one._fields, one, other, strict=True):
+        assert a.tobytes() == b.tobytes(), name
+
+
+@pytest.mark.parametrize("how", SETTINGS)
+def test_learning_leaves_the_given_state_alone(how):
+    X, y = problem(4, 60, 0.1)
+    state, _ = learn(empty_state(5, how), X[:30], y[:30], how)
+    before = copy_state(state)
+    learn(state, X[30:], y[30:], how)
+    assert_same_bits(state, before)
+
+
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("how", SETTINGS)
+@settings(max_examples=10, deadline=None)
+@given(cuts=st.lists(st.integers(0, 130), max_size=8))
+def test_any_split_of_a_stream_gives_the_same_bits(how, d, cuts):
+    X, y = problem(d, 130, 0.1)
+    whole, events = learn(empty_state(d + 1, how), X, y, how)
+    state, pieces = empty_state(d + 1, how), []
+    edges = [0, *sorted(cuts), 130]
+    for start, stop in zip(edges, edges[1:], strict=False):
+        state, piece = learn(state, X[start:stop], y[start:stop], how)
+        pieces.append(piece)
+    assert_same_bits(state, whole)
+    for column, together in zip(zip(*pieces, strict=True), events, strict=True):
+        assert np.concatenate(column).tobytes() == together.tobytes()
+
+
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("how", SETTINGS)
+def test_row_by_row_gives_the_same_bits(how, d):
+    X, y = problem(d, 130, 0.1)
+    whole, _ = learn(empty_state(d + 1, how), X, y, how)
+    state = empty_state(d + 1, how)
+    for t in range(130):
+        state, _ = learn(state, X[t : t + 1], y[t : t + 1], how)
+    assert_same_bits(state, whole)
+
+
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("how", SETTINGS)
+def test_each_row_is_predicted_with_what_was_known_before_it(how, d):
+    X, y = problem(d, 60, 0.0)
+    state = empty_state(d + 1, how)
+    for t in range(60):
+        margin = y[t] * standardised_margins(gaussian(state), X[t : t + 1], how.margin_noise)
+        expected = np.empty(1)
+        log_probabilities(margin, how.label_noise, expected)
+        state, events = learn(state, X[t : t + 1], y[t : t + 1], how)
+        assert events.log_probability[0] == pytest.approx(expected[0], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("how", SETTINGS)
+def test_events_tell_what_became_of_every_row(how):
+    X, y = problem(4, 60, 0.1)
+    X[7] = 0.0
+    state, events = learn(empty_state(4, how), X, y, how)  # no bias: a zero row says nothing
+    assert events.event[7] == IGNORED
+    assert events.log_probability[7] == np.log(0.5)
+    kinds = [np.count_nonzero(events.event == kind) for kind in (KEPT, EVICTED, MERGED, IGNORED)]
+    assert sum(kinds) == 60
+    assert state.counts.tolist() == [kinds[0], 60, *kinds[1:], events.sweeps.sum()]
+    assert state.sums[0] == pytest.approx(events.log_probability.sum())
+    assert state.sums[1] == pytest.approx(events.divergence_lost.sum())
+    evicted = events.lost_row[events.event == EVICTED]
+    alive = state.born[: state.counts[0]]
+    assert not set(evicted) & set(alive)
+
+
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("how", SETTINGS)
+def test_swapping_all_labels_mirrors_the_posterior(how, d):
+    X, y = problem(d, 60, 0.1)
+    state, _ = learn(empty_state(d + 1, how), X, y, how)
+    swapped, _ = learn(empty_state(d + 1, how), X, -y, how)
+    for a, b in zip(mirror(state), swapped, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.DIVERGENCE, Strategy.OLDEST])
+def test_memory_is_bounded_by_the_buffer(strategy):
+    how = Settings(buffer_size=20, strategy=int(strategy))
+    X, y = problem(4, 300, 0.0)
+    state, _ = learn(empty_state(5, how), X, y, how)
+    assert state.counts[0] == 20
+    assert len(state.points) == 21
+
+
+def test_a_large_buffer_costs_no_memory_before_it_fills():
+    how = Settings(buffer_size=10**9)
+    X, y = problem(4, 50, 0.0)
+    state, _ = learn(empty_state(5, how), X, y, how)
+    assert sum(array.nbytes for array in state) < 100_000
+
+
+def test_lengths_of_rows_do_not_matter_without_margin_noise():
+    X, y = problem(5, 80, 0.0)
+    lengths = 10.0 ** np.random.default_rng(0).uniform(-100, 100, 80)
+    how = Settings(buffer_size=10, label_noise=0.2, tolerance=1e-12, max_sweeps=5000)
+    plain, _ = learn(empty_state(5, how), X, y, how)
+    scaled, _ = learn(empty_state(5, how), X * lengths[:, None], y, how)
+    one, other = gaussian(plain), gaussian(scaled)
+    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)
+    np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9, atol=1e-12)
