@@ -24,12 +24,13 @@ every_noise = pytest.mark.parametrize(
 
 
 def problem(rows=60, columns=4, n_classes=2, flipped=0.1, seed=0):
-    """Rows and labels 0, 1, …: linear classes, a few labels drawn anew."""
+    """Rows and labels 0, 1, …: linear classes, of which a few labels are drawn anew."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns))
     y = np.argmax(X @ rng.normal(size=(columns, n_classes)) + rng.normal(size=n_classes), axis=1)
-    y = np.where(rng.random(rows) < flipped, rng.integers(n_classes, size=rows), y)
-    y[:n_classes] = rng.permutation(n_classes)  # every class comes, in some order
+    if flipped:
+        y = np.where(rng.random(rows) < flipped, rng.integers(n_classes, size=rows), y)
+        y[:n_classes] = rng.permutation(n_classes)  # every class comes
     return X, y
 
 

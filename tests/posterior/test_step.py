@@ -93,7 +93,7 @@ def test_events_tell_what_became_of_every_row(how):
     assert events.log_probability[7] == np.log(0.5)
     kinds = [np.count_nonzero(events.event == kind) for kind in (KEPT, EVICTED, MERGED, IGNORED)]
     assert sum(kinds) == 60
-    assert state.counts.tolist() == [kinds[0], 60, *kinds[1:], events.sweeps.sum()]
+    assert state.counts[:6].tolist() == [kinds[0], 60, *kinds[1:], events.sweeps.sum()]
     assert state.sums[0] == pytest.approx(events.log_probability.sum())
     assert state.sums[1] == pytest.approx(events.divergence_lost.sum())
     evicted = events.lost_row[events.event == EVICTED]

@@ -31,9 +31,16 @@ from virtualvector.posterior.state import (
     POINTS,
     ROWS,
     SWEEPS,
+    UNSETTLED,
 )
 
-_COUNTED = {"evicted": EVICTED, "merged": MERGED, "ignored": IGNORED, "sweeps": SWEEPS}
+_COUNTED = {
+    "evicted": EVICTED,
+    "merged": MERGED,
+    "ignored": IGNORED,
+    "sweeps": SWEEPS,
+    "unsettled": UNSETTLED,
+}
 
 
 class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):

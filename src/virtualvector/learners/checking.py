@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @contextmanager
@@ -40,8 +41,8 @@ def checked_rows_and_labels(
     """Return rows and labels to learn."""
     _check_labels(y, "y")
     rows, labels = _as_numbers(estimator, X, y=y, reset=reset)
+    _check_labels(labels, "y")
     _check_finite(rows, estimator)
-    check_classification_targets(labels)
     return rows, labels
 
 
@@ -122,30 +123,38 @@ def _check_labels(y: Any, name: str) -> None:
     labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     if labels.ndim != 1:
         return
-    if labels.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in labels], bool)
-        text = np.array([isinstance(label, str) for label in labels], bool)
-        unlike = ~text & text.any()
-        if not text.any() and not missing.any():
-            labels = np.asarray(y)
-    else:
-        missing = labels != labels  # true of nan and of a date that is none
-        unlike = np.zeros(len(labels), bool)
+    missing = _where(_is_missing, labels) if labels.dtype.kind == "O" else labels != labels
     if missing.any():
         raise ValueError(
             f"Input {name} contains NaN: the label at row {np.argmax(missing)} is missing; "
             "expected a class."
         )
-    if labels.dtype.kind == "f":
-        unlike = ~np.isfinite(labels) | (labels != np.floor(labels))
+    unlike = _unlike_classes(labels)
+    if unlike.all():
+        labels = np.asarray(y)
+        unlike = _unlike_classes(labels)
     if unlike.any():
         row = int(np.argmax(unlike))
         raise ValueError(
-            f"Unknown label type: input {name} has {labels.tolist()[row]!r} at row {row}; expected "
-            "labels that are all texts, or all integers or booleans."
+            f"Unknown label type: input {name} has {labels.tolist()[row]!r} at row {row}, among "
+            f"labels of type {labels.dtype}; expected only texts, or only integers or booleans."
         )
 
 
 def _is_missing(label: Any) -> bool:
     """Whether a label is None, pandas' NA, or a nan, which differs from itself."""
     return label is None or type(label).__name__ == "NAType" or bool(np.any(label != label))
+
+
+def _unlike_classes(labels: Labels) -> Mask:
+    """Whether each label is neither text nor a whole number nor a date."""
+    kind = labels.dtype.kind
+    if kind == "O":
+        return ~_where(lambda label: isinstance(label, str), labels)
+    if kind == "f":
+        return np.not_equal(labels, np.floor(labels)) | np.isinf(labels)
+    return np.full(len(labels), kind not in "biuUmMc")  # scikit-learn refuses complex numbers
+
+
+def _where(condition: Callable[[Any], bool], labels: Labels) -> Mask:
+    return np.array([condition(label) for label in labels], bool)

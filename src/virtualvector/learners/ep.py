@@ -11,6 +11,7 @@ class EPClassifier(BayesianLinearClassifier):
 
     The reference that the online learners approach: it keeps all rows, so its memory grows with the
     stream. Learning a row costs one visit to it; EP runs to convergence when the posterior is read.
+    `log_evidence_` is made of predictions before that, so it is the one of `ADFClassifier`.
 
     Parameters
     ----------

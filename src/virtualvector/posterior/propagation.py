@@ -10,7 +10,7 @@ import math
 
 from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.likelihood import matched_site
-from virtualvector.posterior.stand_in import marginal, move, smallest_variance
+from virtualvector.posterior.stand_in import marginal, move, refresh, smallest_variance
 from virtualvector.posterior.state import Settings, State, Workspace
 
 _SMALLEST_ROOM = 1e-13
@@ -46,7 +46,8 @@ def visit(
         cavity_mean, cavity_variance, state.noises[i], settings.label_noise
     )
     narrowness = 1.0 / cavity_variance + precision
-    if narrowness * floor > 1.0:
+    too_narrow = narrowness * floor > 1.0
+    if too_narrow:
         new_mean = (cavity_mean / cavity_variance + shift) / narrowness
         precision = 1.0 / floor - 1.0 / cavity_variance
         shift = new_mean / floor - cavity_mean / cavity_variance
@@ -62,28 +63,37 @@ def visit(
         move(state, n, i, mean, variance, precision, shift, work)
         state.precisions[i] += precision
         state.shifts[i] += shift
-    return movement
+    return math.inf if too_narrow else movement
 
 
 @compiled
-def propagate(state: State, settings: Settings, work: Workspace) -> int:
-    """Sweep over the points until none moves; return the number of sweeps.
+def propagate(state: State, settings: Settings, work: Workspace) -> tuple[int, bool]:
+    """Sweep over the points until none moves; return the number of sweeps and whether they served.
 
-    The newest point goes first: it is the one that has something to say. Sweeps are damped once
-    they stop coming closer to a fixed point.
+    The newest point goes first: it is the one that has something to say. Sweeps are damped when
+    they stop coming closer to a fixed point. There may be none: without noise, rows can contradict
+    each other, and stand-ins would become narrower forever; with label noise, they may run in
+    circles. If the strongest damping does not help, the stand-ins are put back as they were.
     """
     n = state.counts[0]
+    for i in range(n):
+        work.precisions[i] = state.precisions[i]
+        work.shifts[i] = state.shifts[i]
     damping = 1.0
     previous = math.inf
-    if settings.max_sweeps == 0 and n > 0:
-        visit(state, settings, n, n - 1, 1.0, work)
     for sweep in range(settings.max_sweeps):
         movement = 0.0
         for i in range(n - 1, -1, -1):
             movement = max(movement, visit(state, settings, n, i, damping, work))
         if movement <= settings.tolerance:
-            return sweep + 1
+            return sweep + 1, True
+        if math.isinf(movement):
+            for i in range(n):
+                state.precisions[i] = work.precisions[i]
+                state.shifts[i] = work.shifts[i]
+            refresh(state, work)
+            return sweep + 1, False
         if movement >= previous:
             damping = max(0.5 * damping, _SMALLEST_DAMPING)
         previous = movement
-    return settings.max_sweeps
+    return settings.max_sweeps, True

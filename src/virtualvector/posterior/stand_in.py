@@ -23,7 +23,12 @@ from virtualvector.posterior.state import State, Workspace
 # No margin is given a variance below these. Contradictory rows without noise would shrink it
 # forever, until the covariance could no longer be told from a singular one.
 SMALLEST = 1e-13  # of the prior's variance
-_RESOLUTION = 1e-11  # of the residual's variance, from which differences are taken in margin space
+_RESOLUTION = 1e-6  # of the residual's variance, from which margin space takes differences
+
+_WORN_IMAGE = 1e-6
+_WORN_MARGIN = 0.01  # every new point multiplies errors by the inverse
+_REFRESH_EVERY = 64  # rows
+_REPROJECT_EVERY = 1024
 
 
 @part
@@ -146,7 +151,7 @@ def reproject(state: State, work: Workspace) -> None:
     n = state.counts[0]
     if in_margin_space(state):
         for i in range(n):
-            multiply(state.factor, state.points[i], work.product)
+            state.fresh[i] = multiply(state.factor, state.points[i], work.product)
             multiply_transposed(state.factor, work.product, state.images[i])
         for i in range(n):
             for j in range(i + 1):
@@ -154,6 +159,21 @@ def reproject(state: State, work: Workspace) -> None:
                 state.gram[i, j] = entry
                 state.gram[j, i] = entry
     refresh(state, work)
+
+
+@part
+def upkeep(state: State, number: int, work: Workspace) -> None:
+    """Rebuild what updates have worn out, and everything now and then."""
+    images, margins = False, False
+    if in_margin_space(state):
+        for i in range(state.counts[0]):
+            # Both are differences, and have lost as many digits as they have become smaller.
+            images |= state.gram[i, i] < _WORN_IMAGE * state.fresh[i]
+            margins |= state.covariances[i, i] < _WORN_MARGIN * state.gram[i, i]
+    if images or number % _REPROJECT_EVERY == _REPROJECT_EVERY - 1:
+        reproject(state, work)
+    elif margins or number % _REFRESH_EVERY == _REFRESH_EVERY - 1:
+        refresh(state, work)
 
 
 @part
@@ -178,6 +198,7 @@ def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
         work.column[i] = state.precisions[i] * state.gram[n, i]
         mean += state.gram[n, i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
     state.gram[n, n] = variance
+    state.fresh[n] = variance
     # With S the covariances under q̃, T = diag(τ), g the new row of the Gram matrix: the new row
     # of S is g − S T g.
     for i in range(n):
@@ -219,6 +240,7 @@ def forget(state: State, j: int) -> None:
     if in_margin_space(state):
         copy(state.images[last], state.images[j])
         state.margins[j] = state.margins[last]
+        state.fresh[j] = state.fresh[last]
         _move_row(state.gram, last, j, last)
         _move_row(state.covariances, last, j, last)
     if state.distances.shape[0] > 0:

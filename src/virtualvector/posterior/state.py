@@ -23,7 +23,7 @@ from virtualvector.kernels.triangular import Array
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 # Places in `State.counts` and `State.sums`.
-POINTS, ROWS, EVICTED, MERGED, IGNORED, SWEEPS = range(6)
+POINTS, ROWS, EVICTED, MERGED, IGNORED, SWEEPS, UNSETTLED = range(7)
 LOG_EVIDENCE, DIVERGENCE_LOST = range(2)
 
 
@@ -50,6 +50,7 @@ class State(NamedTuple):
     shifts: Array  # (c,)  νᵢ
     # Margin space: the margins under r and under q̃.
     images: Array  # (c, d)  V bᵢ
+    fresh: Array  # (c,)  bᵢᵀV bᵢ when the image was last computed from V
     gram: Array  # (c, c)  bᵢᵀV bⱼ
     margins: Array  # (c,)   means under q̃
     covariances: Array  # (c, c) under q̃
@@ -68,7 +69,7 @@ class Settings(NamedTuple):
     label_noise: float = 0.0  # ε
     margin_noise: float = 0.0  # s², in units of the prior variance
     buffer_size: int = 30  # points kept between rows
-    strategy: int = Strategy.DIVERGENCE
+    strategy: int = int(Strategy.DIVERGENCE)
     merge_pairs: int = 5  # k, the closest pairs that are tried; 0: never merge
     tolerance: float = 1e-10
     max_sweeps: int = 30
@@ -84,6 +85,8 @@ class Workspace(NamedTuple):
     merged: Array  # (d,)
     column: Array  # (c,)
     divergences: Array  # (c,)
+    precisions: Array  # (c,)  to go back to
+    shifts: Array  # (c,)
     pair_distances: Array  # (k,)
     pairs: IntArray  # (k, 2)
 
@@ -116,13 +119,14 @@ def empty_state(
         precisions=np.zeros(c),
         shifts=np.zeros(c),
         images=np.zeros((m, d)),
+        fresh=np.zeros(m),
         gram=np.zeros((m, m)),
         margins=np.zeros(m),
         covariances=np.zeros((m, m)),
         weight_mean=np.zeros(w),
         weight_factor=np.eye(w),
         distances=np.zeros((merging, merging)),
-        counts=np.zeros(6, np.int64),
+        counts=np.zeros(7, np.int64),
         sums=np.zeros(2),
     )
 
@@ -151,6 +155,8 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         *(np.zeros(d) for _ in range(5)),
         column=np.zeros(c),
         divergences=np.zeros(c),
+        precisions=np.zeros(c),
+        shifts=np.zeros(c),
         pair_distances=np.zeros(k),
         pairs=np.zeros((k, 2), np.int64),
     )

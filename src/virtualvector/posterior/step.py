@@ -14,9 +14,10 @@ from virtualvector.posterior.losing import EVICTED as LOST_BY_EVICTION
 from virtualvector.posterior.losing import IGNORED as NOTHING_TO_LEARN
 from virtualvector.posterior.losing import KEPT, Loss, lose_one
 from virtualvector.posterior.losing import MERGED as LOST_BY_MERGING
+from virtualvector.posterior.losing.eviction import evict, most_contradicted
 from virtualvector.posterior.losing.merging import remember_distances
-from virtualvector.posterior.propagation import propagate
-from virtualvector.posterior.stand_in import extend, refresh, reproject
+from virtualvector.posterior.propagation import propagate, visit
+from virtualvector.posterior.stand_in import extend, upkeep
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
     EVICTED,
@@ -26,16 +27,13 @@ from virtualvector.posterior.state import (
     POINTS,
     ROWS,
     SWEEPS,
+    UNSETTLED,
     IntArray,
     Settings,
     State,
     Strategy,
     Workspace,
 )
-
-# Rows between rebuilding what is otherwise only updated.
-_REFRESH_EVERY = 64
-_REPROJECT_EVERY = 1024
 
 
 class Events(NamedTuple):
@@ -128,22 +126,30 @@ def learn_row(
         remember_distances(state, n)
     state.counts[POINTS] = n + 1
 
-    sweeps = propagate(state, settings, work)
+    if settings.max_sweeps == 0:
+        visit(state, settings, n + 1, n, 1.0, work)
+    sweeps, served = propagate(state, settings, work)
     loss = Loss(KEPT, -1, 0.0, 0.0, 0.0)
-    if settings.strategy != Strategy.NEVER and n >= settings.buffer_size:
+    if not served:
+        # The row contradicts the points: it is taken in as ADF would, and they stay consistent.
+        state.counts[UNSETTLED] += 1
+        visit(state, settings, n + 1, n, 1.0, work)
+        j = most_contradicted(state, work)
+        loss = Loss(
+            LOST_BY_EVICTION, state.born[j], 0.0, state.precisions[j], state.shifts[j]
+        )
+        evict(state, j, work)
+    elif settings.strategy != Strategy.NEVER and n >= settings.buffer_size:
         loss = lose_one(state, settings, work)
-        if loss.event == LOST_BY_EVICTION:
-            state.counts[EVICTED] += 1
-        elif loss.event == LOST_BY_MERGING:
-            state.counts[MERGED] += 1
-            sweeps += propagate(state, settings, work)
-        state.sums[DIVERGENCE_LOST] += loss.divergence
+    if loss.event == LOST_BY_EVICTION:
+        state.counts[EVICTED] += 1
+    elif loss.event == LOST_BY_MERGING:
+        state.counts[MERGED] += 1
+        sweeps += propagate(state, settings, work)[0]
+    state.sums[DIVERGENCE_LOST] += loss.divergence
     state.counts[SWEEPS] += sweeps
 
-    if number % _REPROJECT_EVERY == _REPROJECT_EVERY - 1:
-        reproject(state, work)
-    elif number % _REFRESH_EVERY == _REFRESH_EVERY - 1:
-        refresh(state, work)
+    upkeep(state, number, work)
     return evidence, sweeps, loss
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from virtualvector.kernels.compiled import part
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
-from virtualvector.posterior.stand_in import forget, residual_variance
+from virtualvector.posterior.propagation import cavity
+from virtualvector.posterior.stand_in import forget, marginal, residual_variance
 from virtualvector.posterior.state import State, Workspace
 
 
@@ -35,6 +38,19 @@ def safest(state: State, work: Workspace) -> int:
         growth = residual_growth(state, j, work)
         if growth > most:
             best, most = j, growth
+    return best
+
+
+@part
+def most_contradicted(state: State, work: Workspace) -> int:
+    """The point whose label is least probable given everything else."""
+    best, least = 0, math.inf
+    for j in range(state.counts[0]):
+        mean, variance = marginal(state, j, work)
+        proper, mean, variance = cavity(state, j, mean, variance)
+        z = mean / math.sqrt(variance + state.noises[j])
+        if proper and z < least and may_evict(state, j, work):
+            best, least = j, z
     return best
 
 
