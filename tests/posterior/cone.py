@@ -1,4 +1,4 @@
-"""The exact posterior mean in three dimensions, without noise: the centroid of a spherical polygon."""
+"""The exact posterior mean in three dimensions, without noise: a spherical polygon's centroid."""
 
 import numpy as np
 from scipy.optimize import linprog

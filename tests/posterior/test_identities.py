@@ -56,9 +56,7 @@ class TestAgainstTextbook:
     def test_ep_may_wait_until_the_posterior_is_read(self, d, rows, margin_noise, label_noise):
         X, y = problem(d, rows, label_noise)
         noise = {"margin_noise": margin_noise, "label_noise": label_noise}
-        later = Settings(
-            strategy=int(Strategy.NEVER), tolerance=1e-12, max_sweeps=5000, **noise
-        )
+        later = Settings(strategy=int(Strategy.NEVER), tolerance=1e-12, max_sweeps=5000, **noise)
         state, events = learn(empty_state(d + 1, later), X, y, later._replace(max_sweeps=0))
         assert not events.sweeps.any()
         assert_same(settle(state, later), ep(folded(X, y), **noise))

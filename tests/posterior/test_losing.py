@@ -1,5 +1,7 @@
 """Eviction and merging keep what the paper says they keep."""
 
+import itertools
+
 import mpmath
 import numpy as np
 import pytest
@@ -117,7 +119,7 @@ def exact_moments(rows, margin_noise, label_noise):
             )
             edges = [cuts[-1] - 2 * np.pi, *cuts]
             moments = np.zeros(6)
-            for low, high in zip(edges, edges[1:], strict=False):
+            for low, high in itertools.pairwise(edges):
                 middle = (low + high) / 2
                 direction = np.array([np.cos(middle), np.sin(middle)])
                 f = np.prod([1 - label_noise if x @ direction > 0 else label_noise for x in rows])
@@ -148,7 +150,9 @@ def exact_moments(rows, margin_noise, label_noise):
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-7, 1e-3, 0.1, 0.5])
-@pytest.mark.parametrize(("margin_noise", "label_noise"), [(0.0, 0.0), (0.0, 0.1), (2.0, 0.0), (1.0, 0.05)])
+@pytest.mark.parametrize(
+    ("margin_noise", "label_noise"), [(0.0, 0.0), (0.0, 0.1), (2.0, 0.0), (1.0, 0.05)]
+)
 def test_a_merge_has_the_exact_moments_of_the_pair(angle, margin_noise, label_noise):
     """Eq. 17, with a wide residual so that the two points are all there is to know."""
     noise = {"margin_noise": margin_noise, "label_noise": label_noise}

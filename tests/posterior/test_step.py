@@ -1,5 +1,7 @@
 """One row after the other: purity, splits, prediction, growth."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -52,7 +54,7 @@ def test_any_split_of_a_stream_gives_the_same_bits(how, d, cuts):
     whole, events = learn(empty_state(d + 1, how), X, y, how)
     state, pieces = empty_state(d + 1, how), []
     edges = [0, *sorted(cuts), 130]
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         state, piece = learn(state, X[start:stop], y[start:stop], how)
         pieces.append(piece)
     assert_same_bits(state, whole)

@@ -11,9 +11,16 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and multiply-adds fused, so that loops vectorise; nan, inf and signed
-# zeros keep their meaning.
-_FLOATING_POINT = {"reassoc", "contract", "arcp"}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    # Division by zero gives inf or nan; kernels test for them where they can arise.
+    "error_model": "numpy",
+    # Sums may be reordered and multiply-adds fused, so that loops vectorise; nan, inf and signed
+    # zeros keep their meaning.
+    "fastmath": {"reassoc", "contract", "arcp"},
+    # Without numba's runtime nothing can be allocated: what compiles needs no memory of its own.
+    "_nrt": False,
+}
 
 
 def _stamp_of_the_sources() -> bytes:
@@ -29,27 +36,23 @@ def _stamp_of_the_sources() -> bytes:
 _STAMP = _stamp_of_the_sources()
 
 
-def part(function: Function) -> Function:
-    """Compile a part of a kernel, to be called by other compiled functions only.
-
-    Without the wrapper that lets Python call it, a function of many arrays compiles much faster.
-    """
-    dispatcher: Function = numba.njit(
-        nogil=True, error_model="numpy", fastmath=_FLOATING_POINT,
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False,
-    )(function)
-    return dispatcher
-
-
 def compiled(function: Function) -> Function:
     """Compile a kernel with numba, cached on disk, releasing the GIL.
 
     Numba's cache notices changes in the file of a function but not in the files of the functions
     it calls. Stamping every cache entry with the hash of *all* sources keeps it from going stale.
     """
-    dispatcher = numba.njit(
-        cache=True, nogil=True, error_model="numpy", fastmath=_FLOATING_POINT, _nrt=False
-    )(function)
+    dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
     dispatcher._cache._cache_file._source_stamp = _STAMP
     result: Function = dispatcher
+    return result
+
+
+def part(function: Function) -> Function:
+    """Compile a part of a kernel, to be called by other compiled functions only.
+
+    Without the wrapper that lets Python call it, a function of many arrays compiles much faster.
+    """
+    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    result: Function = numba.njit(**options)(function)
     return result

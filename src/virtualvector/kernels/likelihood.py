@@ -24,7 +24,7 @@ def clip_margin(z: float) -> float:
 
 @compiled
 def log_probability(z: float, label_noise: float) -> float:
-    """log Z(z), Z = ε + (1−2ε)Φ(z): the probability of the label of a row (eq. 35)."""
+    """Log Z(z), Z = ε + (1−2ε)Φ(z): the probability of the label of a row (eq. 35)."""
     if label_noise == 0.0:
         return log_cdf(z)
     if z > 0.0:

@@ -53,7 +53,7 @@ def hazard(z: float) -> tuple[float, float, float]:
 
 @compiled
 def log_cdf(z: float) -> float:
-    """log Φ(z) over the whole line."""
+    """Log Φ(z) over the whole line."""
     if z > 0.0:
         return math.log1p(-cdf(-z))
     if z > _TAIL:

@@ -1,4 +1,4 @@
-"""The posterior over the weights: its state, how a row changes it, and the Gaussian it stands for."""
+"""The posterior over the weights: its state, how rows change it, the Gaussian it stands for."""
 
 from virtualvector.posterior.gaussian import Gaussian, gaussian, settle
 from virtualvector.posterior.learning import learn, learn_in_place, mirror

@@ -59,7 +59,7 @@ def learn_in_place(
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
     # Compiled code is specific to the layout of its arguments: give it one layout.
-    rows, signs = (np.require(array, np.float64, "CAW") for array in (rows, signs))
+    rows, signs = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
     events = no_events(len(rows))
     work = make_workspace(state, settings)
     done = learn_rows(state, settings, rows, signs, 0, work, events)

@@ -24,7 +24,7 @@ def standardised_margins(gaussian: Gaussian, rows: Array, margin_noise: float) -
     >>> standardised_margins(prior, np.array([[0.0], [1.0]]), margin_noise=0.0).round(4)
     array([3.    , 2.1213])
     """
-    rows = np.require(rows, np.float64, "CAW")
+    rows = np.require(rows, np.float64, ["C", "A", "W"])
     margins = np.empty(len(rows))
     points = np.empty((min(len(rows), _ROWS_AT_ONCE), len(gaussian.mean)))
     noises = np.empty(len(points))

@@ -18,9 +18,7 @@ _SMALLEST_DAMPING = 1.0 / 16.0
 
 
 @part
-def cavity(
-    state: State, i: int, mean: float, variance: float
-) -> tuple[bool, float, float]:
+def cavity(state: State, i: int, mean: float, variance: float) -> tuple[bool, float, float]:
     """q̃ without the stand-in of point i (eq. 34), along its margin; first whether it is proper."""
     room = 1.0 - state.precisions[i] * variance
     if not (variance > 0.0 and room > _SMALLEST_ROOM):

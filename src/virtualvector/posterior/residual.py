@@ -20,9 +20,7 @@ SMALLEST_GROWTH = 0.01
 
 
 @part
-def absorb(
-    state: State, vector: Array, precision: float, shift: float, work: Workspace
-) -> None:
+def absorb(state: State, vector: Array, precision: float, shift: float, work: Workspace) -> None:
     """Multiply r by exp(shift·u − ½·precision·u²), u = vectorᵀw (eq. 14).
 
     The margins of the points under r follow; q̃ is left to the caller. Callers avoid factors that

@@ -42,7 +42,7 @@ class State(NamedTuple):
     # The residual r(w), eq. 8.
     mean: Array  # (d,)
     factor: Array  # (d, d), lower triangular
-    # The virtual points bᵢ, eq. 7, and the Gaussian stand-ins exp(νu − ½τu²) of their factors, eq. 9.
+    # The virtual points bᵢ, eq. 7, and the stand-ins exp(νu − ½τu²) of their factors, eq. 9.
     points: Array  # (c, d)
     noises: Array  # (c,)  sᵢ²
     born: IntArray  # (c,)  the number of the row that brought the point
@@ -152,7 +152,11 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
     c, d = state.points.shape
     k = max(1, settings.merge_pairs)
     return Workspace(
-        *(np.zeros(d) for _ in range(5)),
+        vector=np.zeros(d),
+        product=np.zeros(d),
+        image=np.zeros(d),
+        other=np.zeros(d),
+        merged=np.zeros(d),
         column=np.zeros(c),
         divergences=np.zeros(c),
         precisions=np.zeros(c),
@@ -164,4 +168,4 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
 
 def copy_state(state: State) -> State:
     """Return a state of its own memory."""
-    return State(*(array.copy() for array in state))
+    return State._make(array.copy() for array in state)

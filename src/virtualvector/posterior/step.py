@@ -135,9 +135,7 @@ def learn_row(
         state.counts[UNSETTLED] += 1
         visit(state, settings, n + 1, n, 1.0, work)
         j = most_contradicted(state, work)
-        loss = Loss(
-            LOST_BY_EVICTION, state.born[j], 0.0, state.precisions[j], state.shifts[j]
-        )
+        loss = Loss(LOST_BY_EVICTION, state.born[j], 0.0, state.precisions[j], state.shifts[j])
         evict(state, j, work)
     elif settings.strategy != Strategy.NEVER and n >= settings.buffer_size:
         loss = lose_one(state, settings, work)
@@ -158,7 +156,7 @@ def learn_rows(
     state: State, settings: Settings, rows: Array, signs: Array, start: int,
     work: Workspace, events: Events,
 ) -> int:  # fmt: skip
-    """Learn rows in place from ``start`` on, while there is room for a point; return the next one."""
+    """Learn rows in place from ``start`` on, while there is room; return the next one."""
     for t in range(start, rows.shape[0]):
         if state.counts[POINTS] == state.points.shape[0]:
             return t

@@ -6,8 +6,8 @@ import math
 
 from virtualvector.kernels.compiled import part
 from virtualvector.kernels.triangular import copy
-from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
 from virtualvector.posterior.propagation import cavity
+from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
 from virtualvector.posterior.stand_in import forget, marginal, residual_variance
 from virtualvector.posterior.state import State, Workspace
 
@@ -56,7 +56,7 @@ def most_contradicted(state: State, work: Workspace) -> int:
 
 @part
 def evict(state: State, j: int, work: Workspace) -> None:
-    """r ← r·f̃ⱼ (eq. 14); q̃ does not change."""
+    """R ← r·f̃ⱼ (eq. 14); q̃ does not change."""
     precision, shift = state.precisions[j], state.shifts[j]
     copy(state.points[j], work.vector)
     forget(state, j)

@@ -176,9 +176,7 @@ def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -
     variance = es * es * pss + 2 * es * ed * psd + ed * ed * pdd
     if not variance > 0.0:
         return no_merge()
-    found, z, mean, variance = inverse_adf(
-        es * ms + ed * md, variance, noise, settings.label_noise
-    )
+    found, z, mean, variance = inverse_adf(es * ms + ed * md, variance, noise, settings.label_noise)
     if not found:
         return no_merge()
     z, precision, shift = matched_site(mean, variance, noise, settings.label_noise)

@@ -1,0 +1,39 @@
+# Every target does its own set-up in .venv; the machine needs Python 3.11 or newer, pip and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench picture clean
+
+demo: .venv/.installed  ## learn Spambase online and watch the error fall
+	$(BIN)/python examples/demo.py
+
+test: lint  ## run every check and test
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: .venv/.developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.developing  ## microseconds per row, beside the limit of the machine
+	$(BIN)/python benchmarks/row_cost.py
+
+picture: .venv/.developing  ## the picture in the README
+	$(BIN)/python examples/demo.py --picture docs/images/learning.png
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/.installed: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/.developing: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@ .venv/.installed
