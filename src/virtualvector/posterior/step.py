@@ -89,7 +89,7 @@ def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> f
     for k in range(point.shape[0]):
         point[k] *= inverse
     noise = math.sqrt(margin_noise) * inverse / largest
-    return noise * noise if noise < 1e100 else math.inf
+    return noise * noise if noise < 1e50 else math.inf
 
 
 @compiled

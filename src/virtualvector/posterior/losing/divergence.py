@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from virtualvector.kernels.compiled import part
-from virtualvector.kernels.likelihood import clip_margin, divergence
+from virtualvector.kernels.likelihood import clip_margin, weight_divergence
 from virtualvector.posterior.losing.eviction import may_evict
 from virtualvector.posterior.propagation import cavity
 from virtualvector.posterior.stand_in import marginal
@@ -24,7 +24,9 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
         work.divergences[i] = math.inf
         if proper:
             z = clip_margin(mean / math.sqrt(variance + state.noises[i]))
-            work.divergences[i] = divergence(z, settings.label_noise)
+            work.divergences[i] = weight_divergence(
+                z, variance, state.noises[i], settings.label_noise
+            )
 
 
 @part

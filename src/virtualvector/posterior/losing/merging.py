@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from virtualvector.kernels.compiled import part
 from virtualvector.kernels.inverse_adf import inverse_adf
-from virtualvector.kernels.likelihood import divergence, matched_site
+from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
@@ -180,7 +180,8 @@ def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -
     if not found:
         return no_merge()
     z, precision, shift = matched_site(mean, variance, noise, settings.label_noise)
-    cost = work.divergences[i] + work.divergences[j] - divergence(z, settings.label_noise)
+    kept = weight_divergence(z, variance, noise, settings.label_noise)
+    cost = work.divergences[i] + work.divergences[j] - kept
 
     # What the merged factor does not carry goes to the residual, as two factors of one margin each.
     lss, lsd, ldd = lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision

@@ -1,0 +1,45 @@
+"""The cache of compiled code."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import virtualvector
+from virtualvector.kernels.likelihood import log_probability
+from virtualvector.posterior.step import learn_rows
+
+
+def test_a_change_in_a_called_function_is_noticed(tmp_path):
+    """`log_probability` is cached; `cdf`, which it calls, lives in another file."""
+    package = tmp_path / "virtualvector"
+    shutil.copytree(
+        Path(virtualvector.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+
+    def run():
+        code = (
+            "from virtualvector.kernels.likelihood import log_probability as f; print(f(-1., .1))"
+        )
+        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        return float(done.stdout)
+
+    before = run()
+    normal = package / "kernels" / "normal.py"
+    normal.write_text(normal.read_text().replace("0.5 * math.erfc", "0.25 * math.erfc"))
+    after = run()
+    assert before == log_probability(-1.0, 0.1)
+    assert after < before
+
+
+def test_compiled_code_cannot_allocate():
+    # Compiling without numba's runtime fails for whatever needs memory: rows allocate nothing.
+    assert learn_rows.targetoptions["_nrt"] is False
