@@ -84,14 +84,13 @@ def test_attributes_are_copies(learner, n_classes):
 @pytest.mark.parametrize("name", ["vvm", "vvm_by_margin", "adf", "window_ep"])
 @every_noise
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("separable", [True, False])
 def test_log_evidence_is_what_predicting_before_learning_adds_up_to(
-    name, margin_noise, label_noise, fit_intercept, separable
+    name, margin_noise, label_noise, fit_intercept
 ):
     X, _ = problem(rows=100)
     X[3] = 0.0  # without a bias this says nothing: both classes have one half
     y = (X @ [1.0, -2.0, 0.5, 0.0] > 0).astype(int)
-    if not separable:
+    if margin_noise or label_noise:  # without noise, contradictions use up all digits
         y[::9] = 1 - y[::9]
     model = LEARNERS[name](
         margin_noise=margin_noise, label_noise=label_noise, fit_intercept=fit_intercept

@@ -10,7 +10,7 @@ from virtualvector.datasets import load_ionosphere, load_spambase, load_thyroid
 
 DATA = {
     # Loader, rows to learn; the others are for testing.
-    "ionosphere": (load_ionosphere, 250),
+    "ionosphere": (load_ionosphere, 200),
     "spambase": (load_spambase, 3000),
     "thyroid": (load_thyroid, 150),
 }
@@ -25,7 +25,7 @@ def test_errors_and_surprise_are_far_below_guessing(learner, name):
     model = learner(margin_noise=1.0).fit(scaler.transform(X[:n]), y[:n])
     new = scaler.transform(X[n:])
     majority = np.mean(y[n:] != np.argmax(np.bincount(y[:n])))
-    assert np.mean(model.predict(new) != y[n:]) < 0.65 * majority
+    assert np.mean(model.predict(new) != y[n:]) < 0.7 * majority
     assert log_loss(y[n:], model.predict_proba(new)) < 0.6 * np.log(2)
 
 

@@ -20,6 +20,7 @@ _OPTIONS: dict[str, Any] = {
     "fastmath": {"reassoc", "contract", "arcp"},
     # Without numba's runtime nothing can be allocated: what compiles needs no memory of its own.
     "_nrt": False,
+    "no_cfunc_wrapper": True,  # nobody takes the address of a kernel; it compiles faster
 }
 
 
@@ -53,6 +54,17 @@ def part(function: Function) -> Function:
 
     Without the wrapper that lets Python call it, a function of many arrays compiles much faster.
     """
-    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = _OPTIONS | {"no_cpython_wrapper": True}
+    result: Function = numba.njit(**options)(function)
+    return result
+
+
+def woven(function: Function) -> Function:
+    """Compile a part that is called in one place only, as if it were written there.
+
+    Every function is compiled together with all that it calls. Weaving in those high up in the
+    tree, which call nearly everything, halves the time of the first run.
+    """
+    options = _OPTIONS | {"no_cpython_wrapper": True, "inline": "always"}
     result: Function = numba.njit(**options)(function)
     return result

@@ -7,7 +7,7 @@ spaces.
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled, part, woven
 from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
@@ -161,7 +161,7 @@ def reproject(state: State, work: Workspace) -> None:
     refresh(state, work)
 
 
-@part
+@woven
 def upkeep(state: State, number: int, work: Workspace) -> None:
     """Rebuild what updates have worn out, and everything now and then."""
     images, margins = False, False

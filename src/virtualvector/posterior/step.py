@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled, part, woven
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.losing import EVICTED as LOST_BY_EVICTION
@@ -102,7 +102,7 @@ def write_points(rows: Array, margin_noise: float, points: Array, noises: Array)
                 points[t, k] = 0.0
 
 
-@part
+@woven
 def learn_row(
     state: State, settings: Settings, row: Array, sign: float, work: Workspace
 ) -> tuple[float, int, Loss]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import woven
 from virtualvector.posterior.losing.divergence import measure_divergences, smallest_divergence
 from virtualvector.posterior.losing.eviction import evict, safest
 from virtualvector.posterior.losing.margin import largest_margin
@@ -26,7 +26,7 @@ class Loss(NamedTuple):
     shift: float
 
 
-@part
+@woven
 def choose(state: State, settings: Settings, work: Workspace) -> int:
     """The point to evict."""
     if settings.strategy == Strategy.OLDEST:
@@ -38,7 +38,7 @@ def choose(state: State, settings: Settings, work: Workspace) -> int:
     return j if j >= 0 else safest(state, work)
 
 
-@part
+@woven
 def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
     """Evict a point, or merge two where that keeps more of what a Gaussian cannot carry."""
     measure_divergences(state, settings, work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import woven
 from virtualvector.kernels.likelihood import clip_margin, weight_divergence
 from virtualvector.posterior.losing.eviction import may_evict
 from virtualvector.posterior.propagation import cavity
@@ -12,7 +12,7 @@ from virtualvector.posterior.stand_in import marginal
 from virtualvector.posterior.state import Settings, State, Workspace
 
 
-@part
+@woven
 def measure_divergences(state: State, settings: Settings, work: Workspace) -> None:
     """Write each factor's divergence from its stand-in to ``work.divergences`` (eq. 31).
 
@@ -29,7 +29,7 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
             )
 
 
-@part
+@woven
 def smallest_divergence(state: State, work: Workspace) -> int:
     """The point that costs least, or −1 if none may go."""
     best, least = -1, math.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import part, woven
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.propagation import cavity
 from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
@@ -26,7 +26,7 @@ def may_evict(state: State, j: int, work: Workspace) -> bool:
     return residual_growth(state, j, work) > SMALLEST_GROWTH
 
 
-@part
+@woven
 def safest(state: State, work: Workspace) -> int:
     """The point whose eviction leaves the residual furthest from improper.
 
@@ -41,7 +41,7 @@ def safest(state: State, work: Workspace) -> int:
     return best
 
 
-@part
+@woven
 def most_contradicted(state: State, work: Workspace) -> int:
     """The point whose label is least probable given everything else."""
     best, least = 0, math.inf

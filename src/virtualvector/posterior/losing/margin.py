@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import woven
 from virtualvector.posterior.losing.eviction import may_evict
 from virtualvector.posterior.stand_in import marginal
 from virtualvector.posterior.state import State, Workspace
 
 
-@part
+@woven
 def largest_margin(state: State, work: Workspace) -> int:
     """The point with the largest |mᵀb|/√(bᵀVb) under q̃, or −1 if none may go."""
     best, largest = -1, -1.0

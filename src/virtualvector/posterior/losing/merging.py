@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import part, woven
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
@@ -65,7 +65,7 @@ def remember_distances(state: State, n: int) -> None:
         state.distances[i, n] = total
 
 
-@part
+@woven
 def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int:
     """Write the k closest pairs to ``work.pairs``, closest first; return how many there are."""
     found = 0
@@ -125,7 +125,7 @@ def pair_cavity(
     )
 
 
-@part
+@woven
 def propose(state: State, settings: Settings, i: int, j: int, work: Workspace) -> Merge:
     """Work out the merge of two points; one that cannot be made costs infinitely much.
 
@@ -234,7 +234,7 @@ def _keeps_residual_proper(state: State, merge: Merge, work: Workspace) -> bool:
     return growth2 > SMALLEST_GROWTH and math.isfinite(growth1 + growth2)
 
 
-@part
+@woven
 def best_merge(state: State, settings: Settings, work: Workspace) -> Merge:
     """The cheapest merge among the k closest pairs."""
     best = no_merge()
@@ -245,7 +245,7 @@ def best_merge(state: State, settings: Settings, work: Workspace) -> Merge:
     return best
 
 
-@part
+@woven
 def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     """Replace two points by their bisector, multiply the residual by g, and rebuild q̃."""
     one, two = state.points[merge.first], state.points[merge.second]

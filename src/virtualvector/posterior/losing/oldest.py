@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import woven
 from virtualvector.posterior.losing.eviction import may_evict
 from virtualvector.posterior.state import State, Workspace
 
 
-@part
+@woven
 def oldest(state: State, work: Workspace) -> int:
     """The oldest point that may go, or −1 if none may."""
     best = -1
