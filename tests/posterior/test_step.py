@@ -20,6 +20,7 @@ from virtualvector.posterior import (
 )
 from virtualvector.posterior.losing import EVICTED, IGNORED, KEPT, MERGED
 from virtualvector.posterior.prediction import log_probabilities
+from virtualvector.posterior.step import learn_rows
 
 SETTINGS = [
     Settings(buffer_size=0),
@@ -127,6 +128,17 @@ def test_a_large_buffer_costs_no_memory_before_it_fills():
     X, y = problem(4, 50, 0.0)
     state, _ = learn(empty_state(5, how), X, y, how)
     assert sum(array.nbytes for array in state) < 100_000
+
+
+def test_settings_of_any_number_type_use_the_same_compiled_code():
+    X, y = problem(4, 20, 0.0)
+    how = Settings(buffer_size=np.int32(5), strategy=Strategy.MARGIN, tolerance=np.float32(1e-6))
+    learn(empty_state(5, how), X, y, Settings(buffer_size=5))
+    compiled = len(learn_rows.signatures)
+    learn(empty_state(5, how), X.astype(np.float32), y.astype(int), how)
+    X.setflags(write=False)
+    learn(empty_state(5, how), X, y, how)
+    assert len(learn_rows.signatures) == compiled == 1
 
 
 def test_lengths_of_rows_do_not_matter_without_margin_noise():

@@ -9,7 +9,7 @@ import numpy as np
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.propagation import propagate
 from virtualvector.posterior.stand_in import refresh
-from virtualvector.posterior.state import Settings, State, copy_state, make_workspace
+from virtualvector.posterior.state import Settings, State, copy_state, make_workspace, plain
 
 
 class Gaussian(NamedTuple):
@@ -51,7 +51,6 @@ def settle(state: State, settings: Settings) -> State:
 
     The engine does as much after each row as its settings allow; this goes on from there.
     """
-    state = copy_state(state)
-    work = make_workspace(state, settings)
-    propagate(state, settings, work)
+    state, settings = copy_state(state), plain(settings)
+    propagate(state, settings, make_workspace(state, settings))
     return state

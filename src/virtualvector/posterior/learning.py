@@ -14,6 +14,7 @@ from virtualvector.posterior.state import (
     empty_state,
     make_workspace,
     most_points,
+    plain,
 )
 from virtualvector.posterior.step import Events, learn_rows, no_events
 
@@ -58,7 +59,8 @@ def learn_in_place(
     state: State, rows: Array, signs: Array, settings: Settings
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
-    # Compiled code is specific to the layout of its arguments: give it one layout.
+    # Code is compiled for the types and the layout of its arguments: give it one of each.
+    settings = plain(settings)
     rows, signs = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
     events = no_events(len(rows))
     work = make_workspace(state, settings)

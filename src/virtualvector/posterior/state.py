@@ -75,6 +75,12 @@ class Settings(NamedTuple):
     max_sweeps: int = 30
 
 
+def plain(settings: Settings) -> Settings:
+    """Return the same settings as Python numbers: code is compiled for each set of types."""
+    kinds = (float, float, int, int, int, float, int)
+    return Settings._make(kind(value) for kind, value in zip(kinds, settings, strict=True))
+
+
 class Workspace(NamedTuple):
     """Scratch memory, so that no row allocates."""
 

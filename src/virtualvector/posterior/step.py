@@ -9,7 +9,7 @@ import numpy as np
 
 from virtualvector.kernels.compiled import compiled, part, woven
 from virtualvector.kernels.likelihood import clip_margin, log_probability
-from virtualvector.kernels.triangular import Array
+from virtualvector.kernels.triangular import Array, dot
 from virtualvector.posterior.losing import EVICTED as LOST_BY_EVICTION
 from virtualvector.posterior.losing import IGNORED as NOTHING_TO_LEARN
 from virtualvector.posterior.losing import KEPT, Loss, lose_one
@@ -78,14 +78,13 @@ def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> f
     scale = sign / largest
     if math.isinf(scale):  # the largest entry is denormal
         return math.inf
-    total = 0.0
     for k in range(n):
         point[k] = row[k] * scale
-        total += point[k] * point[k]
     if bias:
         point[n] = scale
-        total += scale * scale
-    inverse = 1.0 / math.sqrt(total)
+    # Summing in the loop above would give other bits if row and point happen to lie side by side
+    # in memory: whether such a loop is vectorised is decided when it runs.
+    inverse = 1.0 / math.sqrt(dot(point, point))
     for k in range(point.shape[0]):
         point[k] *= inverse
     noise = math.sqrt(margin_noise) * inverse / largest
