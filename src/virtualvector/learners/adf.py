@@ -23,7 +23,7 @@ class ADFClassifier(BayesianLinearClassifier):
     >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
     >>> model = ADFClassifier(margin_noise=0.5).fit(X[:250], y[:250])
     >>> round(model.score(X[250:], y[250:]), 3)
-    0...
+    0.832
     """
 
     def __init__(

@@ -79,7 +79,8 @@ class VVMClassifier(BayesianLinearClassifier):
     >>> for start in range(0, 300, 50):
     ...     model = model.partial_fit(X[start:start + 50], y[start:start + 50], classes=[0, 1])
     >>> model.predict_proba(X[300:302]).round(3)
-    array([[...]])
+    array([[0.018, 0.982],
+           [0.783, 0.217]])
     >>> model.n_seen_, len(model.virtual_points_)
     (300, 30)
     """

@@ -28,15 +28,16 @@ class BudgetPerceptron(OnlineBinaryClassifier):
 
     The score of a row is f(x) = ∑ᵢ yᵢ k(xᵢ, x) over the support vectors, with the Gaussian kernel
     k(x, x') = exp(−|x − x'|² / (2 bandwidth²)). A row with yf(x) ≤ `margin` becomes a support
-    vector. If there are `budget` of them already, one is removed first, the one whose loss leaves
-    the fewest errors [1]_:
+    vector. If there are then more than `budget` of them, of the others that one is removed whose
+    loss leaves the fewest errors [1]_:
 
         argminᵢ ∑_{k∈Q} 1[yₖ (f(xₖ) − yᵢ k(xᵢ, xₖ)) ≤ 0].
 
-    The errors are counted on a subset Q of the rows seen; here it is the support vectors themselves
-    with i among them, the choice that needs no further memory. Among equals the one that stays
-    right with the largest margin without itself leaves, by the rule of Crammer, Kandola and Singer
-    [2]_; then the one in the earliest place.
+    The errors are counted on a subset Q of the rows seen; here it is the support vectors
+    themselves, i and the new one among them, which needs no further memory. Among equals the one
+    with the largest margin without itself leaves, by the rule of Crammer, Kandola and Singer [2]_;
+    then the one in the earliest place. Like theirs, f has the new support vector in it already when
+    errors are counted: the errors are those of the function that will be used.
 
     Parameters
     ----------
@@ -103,19 +104,21 @@ class BudgetPerceptron(OnlineBinaryClassifier):
         )
 
     def _learn_row(self, state: Support, row: Array, sign: float) -> None:
-        similar = self._kernel(state.rows[: state.size], row)
-        if sign * float(similar @ state.signs[: state.size]) > self.margin:
+        size = state.size
+        similar = self._kernel(state.rows[:size], row)
+        if sign * float(similar @ state.signs[:size]) > self.margin:
             return
-        if state.size < len(state.signs):
-            place = state.size
+        itself = 1.0 + bool(self.fit_intercept)
+        if size < len(state.signs):
+            place = size
             state.size += 1
         else:
-            place = _most_dispensable(state)
+            place = _most_dispensable(state, np.append(similar, itself), sign)
         state.rows[place] = row
         state.signs[place] = sign
-        column = self._kernel(state.rows[: state.size], row)
-        state.kernel[place, : state.size] = column
-        state.kernel[: state.size, place] = column
+        state.kernel[place, :size] = similar
+        state.kernel[:size, place] = similar
+        state.kernel[place, place] = itself
 
     def _score(self, state: Support, rows: Array) -> Array:
         support, signs = state.rows[: state.size], state.signs[: state.size]
@@ -137,10 +140,15 @@ class BudgetPerceptron(OnlineBinaryClassifier):
         return state.rows[: state.size].copy()
 
 
-def _most_dispensable(state: Support) -> int:
-    """Return the place of the support vector whose removal leaves the fewest errors."""
-    scores = state.kernel @ state.signs
-    # Column i has the margin of every support vector once the i-th one is gone.
-    margins = state.signs[:, None] * (scores[:, None] - state.kernel * state.signs)
+def _most_dispensable(state: Support, similar: Array, sign: float) -> int:
+    """Return the place of the support vector whose removal leaves the fewest errors.
+
+    ``similar`` has the kernel between the new row and every support vector, itself last.
+    """
+    kernel = np.vstack([state.kernel, similar[:-1]])
+    signs = np.append(state.signs, sign)
+    scores = kernel @ state.signs + similar * sign
+    # Column i has the margin of every support vector, the new one last, once the i-th one is gone.
+    margins = signs[:, None] * (scores[:, None] - kernel * state.signs)
     errors = np.sum(margins <= 0.0, axis=0)
     return int(np.lexsort((-np.diag(margins), errors))[0])

@@ -22,6 +22,7 @@ from virtualvector.learners import EPClassifier
 # together in one call of numpy.
 _CHAINS = 64
 _SETTLING_STEPS = 50
+_ON_THE_WALL = 1e-300  # as good as zero, but can be divided by
 # A reference narrower than the posterior would be slow in the tails; a wider one costs little.
 _WIDENING = 2.0
 
@@ -262,17 +263,19 @@ def _fly(
     where it ends; and the longest side of a box around all places where flights ended.
     """
     place = start
+    balls = np.arange(len(place))
     course = _random_courses(place, rng)
     remaining = rng.exponential(mean_path, len(place))
     integrals = np.zeros_like(place)
     lengths = np.zeros(len(place))
     low, high = place.min(axis=0), place.max(axis=0)
     for _ in range(n_flights):
-        slopes = course @ unit.T
         # Rounding can leave a ball behind a wall that it has just met; then it is on the wall.
-        angles = np.arctan2(np.maximum(place @ unit.T, 0.0), -slopes)
-        wall = angles.argmin(axis=1)
-        angle = np.minimum(angles.min(axis=1), remaining)
+        heights = np.maximum(place @ unit.T, _ON_THE_WALL)
+        slopes = course @ unit.T
+        wall = np.argmin(slopes / heights, axis=1)  # the wall met first: -cotangents of the angles
+        at = balls, wall
+        angle = np.minimum(np.arctan2(heights[at], -slopes[at]), remaining)
         sine, half = np.sin(angle)[:, None], np.sin(angle / 2)[:, None]
         cosine = np.cos(angle)[:, None]
         integrals += place * sine + course * (2.0 * half**2)

@@ -18,9 +18,14 @@ from virtualvector.kernels.normal import hazard
 from virtualvector.kernels.triangular import Array
 from virtualvector.rivals.base import OnlineBinaryClassifier
 
-# Variances below this share of the prior's may be rounding: entries of Q are as large as one over
-# the smallest novelty, and variances are differences of products with them.
-_ROUNDING = 1e-7
+# Relative to the prior variance, numbers below this are rounding. No point may join the basis that
+# would make entries of Q larger than one over it.
+_ROUNDING = 1e-6
+import os
+_GUARD = float(os.environ['GUARD'])
+# A change of Q by more than this is made by a new inverse instead, because updates that cancel
+# leave their rounding behind.
+_LARGE = 1e3
 _FIRST_CAPACITY = 16
 
 
@@ -189,8 +194,6 @@ class SOGPClassifier(OnlineBinaryClassifier):
         prior_variance = self.amplitude**2
         k = self._kernel(row[None], state.basis[: state.size])[0]
         Ck, e = C @ k, Q @ k
-        # Q is no better than its last update, but one step of refinement by the Gram matrix is.
-        e += Q @ (k - state.gram[: state.size, : state.size] @ e)
         novelty = prior_variance - float(k @ e)
 
         variance = prior_variance + float(k @ Ck)
@@ -201,7 +204,7 @@ class SOGPClassifier(OnlineBinaryClassifier):
         h, excess, _ = hazard(clip_margin(sign * float(k @ alpha) / deviation))
         first, second = sign * h / deviation, -h * excess / deviation**2
 
-        if novelty <= max(self.gamma, _ROUNDING) * prior_variance:
+        if novelty <= max(self.gamma, _ROUNDING, _GUARD * float(e @ e)) * prior_variance:
             self._fold(state, Ck + e, first, second, novelty)
             return
         self._extend(state, row, k, e, novelty)
@@ -232,32 +235,42 @@ class SOGPClassifier(OnlineBinaryClassifier):
         for matrix in (state.C, state.Q):
             matrix[n, : n + 1] = matrix[: n + 1, n] = 0.0
         state.size = n + 1
-        residual = np.append(e, -1.0)
-        state.used()[2][...] += np.multiply.outer(residual / novelty, residual)
+        self._change_inverse(state, np.append(e, -1.0), 1.0 / novelty)
 
     def _prune(self, state: Process) -> None:
-        """Project the least important basis point out."""
+        """Project the least important basis point out.
+
+        Both projections are written in terms of e = −Q*/q*, the coefficients of the point in terms
+        of the others, where the published forms take differences of large numbers.
+        """
         state.move_to_end(int(np.argmin(self._scores(state))))
         alpha, C, Q = state.used()
-        q, c, a = Q[-1, -1], C[-1, -1], alpha[-1]
-        Qs, Cs = Q[:-1, -1].copy(), C[:-1, -1].copy()
+        q, c, a = float(Q[-1, -1]), float(C[-1, -1]), float(alpha[-1])
+        e, column = Q[:-1, -1] / -q, C[:-1, -1].copy()
         state.size -= 1
         alpha, C, Q = state.used()
-        QQ = np.multiply.outer(Qs / q, Qs)
+        mixed = np.multiply.outer(e, column)
+        change = c * np.multiply.outer(e, e) + mixed + mixed.T
         if self.projection == "kl":
-            both, whole = Qs + Cs, max(q + c, _ROUNDING * q)
-            alpha -= a / whole * both
-            C += QQ - np.multiply.outer(both / whole, both)
+            rest = max(1.0 + c / q, _ROUNDING)
+            alpha += a / rest * (e - column / q)
+            C += (change - np.multiply.outer(column / q, column)) / rest
         else:
-            mixed = np.multiply.outer(Qs / q, Cs)
-            alpha -= a / q * Qs
-            C += c / q * QQ - mixed - mixed.T
-        Q -= QQ
+            alpha += a * e
+            C += change
         state.pruned += 1
-        if state.pruned % state.size == 0:
-            # Rounding builds up in Q. At one inverse per turnover of the basis it cannot, and the
-            # cost per row remains quadratic.
-            Q[...] = np.linalg.inv(state.gram[: state.size, : state.size])
+        self._change_inverse(state, e, -q)
+
+    def _change_inverse(self, state: Process, vector: Array, scale: float) -> None:
+        """Add scale·vvᵀ to Q, or start Q afresh where that is the safer way."""
+        Q = state.used()[2]
+        # Once per turnover of the basis an inverse adds nothing to the order of the cost.
+        due = scale < 0 and state.pruned % state.size == 0
+        if due or abs(scale) * float(vector @ vector) * self.amplitude**2 > _LARGE:
+            inverse: Any = np.linalg.inv(state.gram[: state.size, : state.size])
+            Q[...] = 0.5 * (inverse + inverse.T)
+        else:
+            Q += np.multiply.outer(scale * vector, vector)
 
     def _scores(self, state: Process) -> Array:
         """What is lost with each basis point."""
