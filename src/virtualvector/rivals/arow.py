@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from virtualvector.rivals.kalman import GaussianWeightsClassifier, Update, kalman_update
+from virtualvector.rivals.gaussian_weights import GaussianWeightsClassifier, Update, kalman_update
 
 
 class AROWClassifier(GaussianWeightsClassifier):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval
 
-from virtualvector.rivals.kalman import GaussianWeightsClassifier, Update
+from virtualvector.rivals.gaussian_weights import GaussianWeightsClassifier, Update
 
 # The information in a margin grows as its square, which has to stay finite.
 _LOWEST_MARGIN = -1e45

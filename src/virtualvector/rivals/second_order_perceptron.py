@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from virtualvector.kernels.triangular import Array
-from virtualvector.rivals.kalman import (
+from virtualvector.rivals.gaussian_weights import (
     GaussianWeights,
     GaussianWeightsClassifier,
     Update,

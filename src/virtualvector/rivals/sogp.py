@@ -18,14 +18,12 @@ from virtualvector.kernels.normal import hazard
 from virtualvector.kernels.triangular import Array
 from virtualvector.rivals.base import OnlineBinaryClassifier
 
-# Relative to the prior variance, numbers below this are rounding. No point may join the basis that
-# would make entries of Q larger than one over it.
+# All relative to the prior variance. A smaller variance than this may be nothing but rounding.
 _ROUNDING = 1e-6
-import os
-_GUARD = float(os.environ['GUARD'])
-# A change of Q by more than this is made by a new inverse instead, because updates that cancel
-# leave their rounding behind.
-_LARGE = 1e3
+# A row may not join the basis if Q would change by more than this, or inverses become worthless.
+_LARGEST = 1e7
+# Beyond this, Q is computed anew: updates that cancel later would leave their rounding behind.
+_LARGE = 1e4
 _FIRST_CAPACITY = 16
 
 
@@ -94,7 +92,8 @@ class SOGPClassifier(OnlineBinaryClassifier):
         The largest number of basis points.
     gamma : float, default=1e-6
         The novelty that a row must have to become a basis point: its variance given the basis under
-        the prior, γ = k(x, x) − kᵀQk, as a share of k(x, x).
+        the prior, γ = k(x, x) − kᵀQk, as a share of k(x, x). Less than 1e-6 is taken as that much,
+        since the inverse Gram matrix Q of nearly dependent points is mostly rounding.
     projection : {"kl", "moments"}, default="kl"
         How a row that is not new is folded in and a basis point is pruned. "kl" takes the sparse
         process with the least divergence KL(sparse ‖ full), and prunes the point with the smallest
@@ -123,9 +122,9 @@ class SOGPClassifier(OnlineBinaryClassifier):
     >>> from virtualvector.datasets import load_ionosphere
     >>> from virtualvector.rivals.sogp import SOGPClassifier
     >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
-    >>> model = SOGPClassifier(bandwidth=2, noise=0.1, budget=50).fit(X[:250], y[:250])
+    >>> model = SOGPClassifier(bandwidth=2, noise=0.1).fit(X[:250], y[:250])
     >>> len(model.basis_)
-    50
+    100
     >>> round(model.score(X[250:], y[250:]), 3)
     0.9...
     """
@@ -204,7 +203,7 @@ class SOGPClassifier(OnlineBinaryClassifier):
         h, excess, _ = hazard(clip_margin(sign * float(k @ alpha) / deviation))
         first, second = sign * h / deviation, -h * excess / deviation**2
 
-        if novelty <= max(self.gamma, _ROUNDING, _GUARD * float(e @ e)) * prior_variance:
+        if novelty <= max(self.gamma, _ROUNDING, float(e @ e) / _LARGEST) * prior_variance:
             self._fold(state, Ck + e, first, second, novelty)
             return
         self._extend(state, row, k, e, novelty)
