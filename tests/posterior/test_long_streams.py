@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from virtualvector.posterior import Settings, empty_state, learn
-from virtualvector.posterior.losing import EVICTED
+from virtualvector.posterior.losing import WAS_EVICTED
 
 D, ROWS, BATCH = 20, 1_000_000, 100_000
 
@@ -36,7 +36,7 @@ def test_a_million_rows_keep_the_covariance_of_the_sum_of_what_was_absorbed(buff
         points = rows * (signs / np.linalg.norm(rows, axis=1))[:, None]
         recent = np.vstack([earlier, points])
         first = number * BATCH - len(earlier)
-        lost = events.event == EVICTED
+        lost = events.event == WAS_EVICTED
         b = recent[events.lost_row[lost] - first].astype(np.longdouble)
         precision += (b * events.precision[lost, None]).T @ b
         shift += b.T @ events.shift[lost]

@@ -10,7 +10,7 @@ from test_identities import NOISES, problem
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
-from virtualvector.posterior.losing import EVICTED, MERGED, lose_one
+from virtualvector.posterior.losing import WAS_EVICTED, WAS_MERGED, lose_one
 from virtualvector.posterior.losing.divergence import measure_divergences
 from virtualvector.posterior.losing.merging import best_merge, merge_points
 from virtualvector.posterior.state import make_workspace
@@ -59,7 +59,7 @@ def test_eviction_leaves_the_gaussian_unchanged(strategy, d, n, margin_noise, la
     before = gaussian(state)
     loss = lose(state, settings, make_workspace(state, settings))
     after = gaussian(state)
-    assert loss.event == EVICTED
+    assert loss.event == WAS_EVICTED
     assert state.counts[0] == n - 1
     np.testing.assert_allclose(after.mean, before.mean, rtol=0, atol=1e-10)
     np.testing.assert_allclose(after.covariance, before.covariance, rtol=0, atol=1e-10)
@@ -194,7 +194,7 @@ def test_merging_wins_where_points_repeat():
     y = np.sign(X @ rng.normal(size=5))
     settings = Settings(buffer_size=10)
     state, events = learn(empty_state(6, settings), X, y, settings)
-    assert np.count_nonzero(events.event == MERGED) > 10
+    assert np.count_nonzero(events.event == WAS_MERGED) > 10
     # and what is kept is closer to EP, which knows all rows, than by eviction alone
     everything = settings._replace(strategy=int(Strategy.NEVER))
     exact = gaussian(learn(empty_state(6, everything), X, y, everything)[0])

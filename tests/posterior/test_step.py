@@ -18,7 +18,7 @@ from virtualvector.posterior import (
     mirror,
     standardised_margins,
 )
-from virtualvector.posterior.losing import EVICTED, IGNORED, KEPT, MERGED
+from virtualvector.posterior.losing import WAS_EVICTED, WAS_IGNORED, WAS_KEPT, WAS_MERGED
 from virtualvector.posterior.prediction import log_probabilities
 from virtualvector.posterior.step import learn_rows
 
@@ -92,14 +92,17 @@ def test_events_tell_what_became_of_every_row(how):
     X, y = problem(4, 60, 0.1)
     X[7] = 0.0
     state, events = learn(empty_state(4, how), X, y, how)  # no bias: a zero row says nothing
-    assert events.event[7] == IGNORED
+    assert events.event[7] == WAS_IGNORED
     assert events.log_probability[7] == np.log(0.5)
-    kinds = [np.count_nonzero(events.event == kind) for kind in (KEPT, EVICTED, MERGED, IGNORED)]
+    kinds = [
+        np.count_nonzero(events.event == kind)
+        for kind in (WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED)
+    ]
     assert sum(kinds) == 60
     assert state.counts[:6].tolist() == [kinds[0], 60, *kinds[1:], events.sweeps.sum()]
     assert state.sums[0] == pytest.approx(events.log_probability.sum())
     assert state.sums[1] == pytest.approx(events.divergence_lost.sum())
-    evicted = events.lost_row[events.event == EVICTED]
+    evicted = events.lost_row[events.event == WAS_EVICTED]
     alive = state.born[: state.counts[0]]
     assert not set(evicted) & set(alive)
 

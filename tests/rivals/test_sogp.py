@@ -2,7 +2,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, spearmanr
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -156,7 +156,7 @@ def test_folding_is_adding_and_pruning_at_once(projection):
     folded = SOGPClassifier(projection=projection).fit(X, y)
     added = deepcopy(folded)
     row = np.array([0.4, -0.2])
-    folded.set_params(gamma=1.0)._learn_row(folded.state_, row, 1.0)
+    folded.set_params(gamma=0.999)._learn_row(folded.state_, row, 1.0)
     added._learn_row(added.state_, row, 1.0)
     assert added.state_.size == folded.state_.size + 1
     added._scores = lambda state: -np.arange(state.size)
@@ -237,7 +237,8 @@ def test_the_point_with_the_smallest_score_changes_predictions_least(projection)
         np.abs(model._score(pruned(model, i), grid) - scores).mean()
         for i in range(model.state_.size)
     ]
-    assert np.argmin(model._scores(model.state_)) in np.argsort(change)[:2]
+    assert np.argmin(model._scores(model.state_)) == np.argmin(change)
+    assert spearmanr(model._scores(model.state_), change).statistic > 0.9
 
 
 @pytest.mark.parametrize("budget", [1, 2, 12])

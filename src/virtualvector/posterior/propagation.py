@@ -10,8 +10,14 @@ import math
 
 from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.likelihood import matched_site
-from virtualvector.posterior.stand_in import marginal, move, refresh, smallest_variance
-from virtualvector.posterior.state import Settings, State, Workspace
+from virtualvector.posterior.stand_in import (
+    marginal,
+    move,
+    refresh,
+    smallest_variance,
+    weakened,
+)
+from virtualvector.posterior.state import POINTS, Settings, State, Workspace
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
@@ -32,8 +38,9 @@ def visit(
 ) -> float:
     """Match one stand-in factor to its true factor; return how far the margin moved.
 
-    The distance is in standard deviations of the margin. A move within the tolerance is not made,
-    and neither is one whose cavity is improper or already known to working precision.
+    The distance is in standard deviations of the margin; it is infinite if the margin would have to
+    become narrower than can be represented. A move within the tolerance is not made, and neither is
+    one whose cavity is improper or already that narrow.
     """
     mean, variance = marginal(state, i, work)
     proper, cavity_mean, cavity_variance = cavity(state, i, mean, variance)
@@ -43,12 +50,9 @@ def visit(
     _, precision, shift = matched_site(
         cavity_mean, cavity_variance, state.noises[i], settings.label_noise
     )
-    narrowness = 1.0 / cavity_variance + precision
-    too_narrow = narrowness * floor > 1.0
-    if too_narrow:
-        new_mean = (cavity_mean / cavity_variance + shift) / narrowness
-        precision = 1.0 / floor - 1.0 / cavity_variance
-        shift = new_mean / floor - cavity_mean / cavity_variance
+    wanted = precision
+    precision, shift = weakened(cavity_mean, cavity_variance, precision, shift, floor)
+    too_narrow = precision != wanted
     precision = damping * (precision - state.precisions[i])
     shift = damping * (shift - state.shifts[i])
 
@@ -69,11 +73,10 @@ def propagate(state: State, settings: Settings, work: Workspace) -> tuple[int, b
     """Sweep over the points until none moves; return the number of sweeps and whether they served.
 
     The newest point goes first: it is the one that has something to say. Sweeps are damped when
-    they stop coming closer to a fixed point. There may be none: without noise, rows can contradict
-    each other, and stand-ins would become narrower forever; with label noise, they may run in
-    circles. If the strongest damping does not help, the stand-ins are put back as they were.
+    they stop coming closer to a fixed point. Without noise there may be none: rows can contradict
+    each other, and stand-ins would become narrower forever. Then they are put back as they were.
     """
-    n = state.counts[0]
+    n = state.counts[POINTS]
     for i in range(n):
         work.precisions[i] = state.precisions[i]
         work.shifts[i] = state.shifts[i]

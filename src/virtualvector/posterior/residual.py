@@ -11,12 +11,8 @@ from virtualvector.kernels.triangular import (
     multiply,
     rank_one,
 )
-from virtualvector.posterior.stand_in import SMALLEST, in_margin_space
-from virtualvector.posterior.state import State, Workspace
-
-# A residual may become this much wider along one direction in one step, and no more. Factors with
-# label noise can have stand-ins of negative precision.
-SMALLEST_GROWTH = 0.01
+from virtualvector.posterior.stand_in import SMALLEST, in_margin_space, weakened
+from virtualvector.posterior.state import POINTS, State, Workspace
 
 
 @part
@@ -31,16 +27,13 @@ def absorb(state: State, vector: Array, precision: float, shift: float, work: Wo
     if not variance > 0.0:  # the difference of two equal points
         return
     mean = dot(vector, state.mean)
+    floor = SMALLEST * dot(vector, vector)
+    precision, shift = weakened(mean, variance, precision, shift, floor)
     growth = 1.0 + precision * variance
-    step = (shift - precision * mean) / growth if growth > SMALLEST_GROWTH else 0.0
-    narrowest = max(variance / (SMALLEST * dot(vector, vector)), 1.0)
-    if not SMALLEST_GROWTH <= growth <= narrowest:
-        growth = min(max(growth, SMALLEST_GROWTH), narrowest)
-        precision = (growth - 1.0) / variance
     condition(state.factor, work.product, precision, work.image)
-    add_scaled(state.mean, step, work.image)
+    add_scaled(state.mean, (shift - precision * mean) / growth, work.image)
     if in_margin_space(state):
-        n = state.counts[0]
+        n = state.counts[POINTS]
         for i in range(n):
             work.column[i] = dot(state.points[i], work.image)
             add_scaled(state.images[i], -precision / growth * work.column[i], work.image)

@@ -18,7 +18,7 @@ from virtualvector.kernels.triangular import (
     multiply_transposed,
     rank_one,
 )
-from virtualvector.posterior.state import State, Workspace
+from virtualvector.posterior.state import POINTS, State, Workspace
 
 # No margin is given a variance below these. Contradictory rows without noise would shrink it
 # forever, until the covariance could no longer be told from a singular one.
@@ -60,6 +60,24 @@ def smallest_variance(state: State, i: int) -> float:
     if in_margin_space(state):
         return max(SMALLEST, _RESOLUTION * state.gram[i, i])
     return SMALLEST
+
+
+@part
+def weakened(
+    mean: float, variance: float, precision: float, shift: float, floor: float
+) -> tuple[float, float]:
+    """A factor exp(shift·u − ½·precision·u²) that N(mean, variance) can be multiplied by.
+
+    One that would make it narrower than the floor leads to the same mean and to the floor; one that
+    would make it improper is left out.
+    """
+    growth = 1.0 + precision * variance
+    if growth > 0.0 and floor * growth <= variance:
+        return precision, shift
+    if growth > 0.0 and floor < variance:
+        new_mean = mean + variance * (shift - precision * mean) / growth
+        return 1.0 / floor - 1.0 / variance, new_mean / floor - mean / variance
+    return 0.0, 0.0
 
 
 @part
@@ -111,7 +129,7 @@ def refresh(state: State, work: Workspace) -> None:
     Factors that narrow come first: then every Gaussian on the way is at least as narrow as the
     last one, hence proper.
     """
-    n = state.counts[0]
+    n = state.counts[POINTS]
     if in_margin_space(state):
         for i in range(n):
             state.margins[i] = dot(state.points[i], state.mean)
@@ -125,30 +143,21 @@ def refresh(state: State, work: Workspace) -> None:
         for i in range(n):
             if (state.precisions[i] > 0.0) == narrowing:
                 mean, variance = marginal(state, i, work)
-                _fit_in(state, i, mean, variance)
-                move(state, n, i, mean, variance, state.precisions[i], state.shifts[i], work)
-
-
-@part
-def _fit_in(state: State, i: int, mean: float, variance: float) -> None:
-    """Weaken a stand-in that would make the margin improper, or too narrow to represent."""
-    growth = 1.0 + state.precisions[i] * variance
-    floor = smallest_variance(state, i)
-    if growth > 0.0 and floor * growth <= variance:
-        return
-    if growth > 0.0 and floor < variance:
-        new_mean = mean + variance * (state.shifts[i] - state.precisions[i] * mean) / growth
-        state.precisions[i] = 1.0 / floor - 1.0 / variance
-        state.shifts[i] = new_mean / floor - mean / variance
-    else:
-        state.precisions[i] = 0.0
-        state.shifts[i] = 0.0
+                precision, shift = weakened(
+                    mean,
+                    variance,
+                    state.precisions[i],
+                    state.shifts[i],
+                    smallest_variance(state, i),
+                )
+                move(state, n, i, mean, variance, precision, shift, work)
+                state.precisions[i], state.shifts[i] = precision, shift
 
 
 @compiled
 def reproject(state: State, work: Workspace) -> None:
     """Compute the margins under r anew from the points, then q̃: drift does not add up."""
-    n = state.counts[0]
+    n = state.counts[POINTS]
     if in_margin_space(state):
         for i in range(n):
             state.fresh[i] = multiply(state.factor, state.points[i], work.product)
@@ -166,7 +175,7 @@ def upkeep(state: State, number: int, work: Workspace) -> None:
     """Rebuild what updates have worn out, and everything now and then."""
     images, margins = False, False
     if in_margin_space(state):
-        for i in range(state.counts[0]):
+        for i in range(state.counts[POINTS]):
             # Both are differences, and have lost as many digits as they have become smaller.
             images |= state.gram[i, i] < _WORN_IMAGE * state.fresh[i]
             margins |= state.covariances[i, i] < _WORN_MARGIN * state.gram[i, i]
@@ -228,8 +237,8 @@ def forget(state: State, j: int) -> None:
 
     The distribution of the other margins under q̃ is what it was: marginalising needs no work.
     """
-    last = state.counts[0] - 1
-    state.counts[0] = last
+    last = state.counts[POINTS] - 1
+    state.counts[POINTS] = last
     if j == last:
         return
     copy(state.points[last], state.points[j])

@@ -10,10 +10,14 @@ import numpy as np
 from virtualvector.kernels.compiled import compiled, part, woven
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array, dot
-from virtualvector.posterior.losing import EVICTED as LOST_BY_EVICTION
-from virtualvector.posterior.losing import IGNORED as NOTHING_TO_LEARN
-from virtualvector.posterior.losing import KEPT, Loss, lose_one
-from virtualvector.posterior.losing import MERGED as LOST_BY_MERGING
+from virtualvector.posterior.losing import (
+    WAS_EVICTED,
+    WAS_IGNORED,
+    WAS_KEPT,
+    WAS_MERGED,
+    Loss,
+    lose_one,
+)
 from virtualvector.posterior.losing.eviction import evict, most_contradicted
 from virtualvector.posterior.losing.merging import remember_distances
 from virtualvector.posterior.propagation import propagate, visit
@@ -113,7 +117,7 @@ def learn_row(
     if math.isinf(noise):
         state.counts[IGNORED] += 1
         state.sums[LOG_EVIDENCE] += math.log(0.5)
-        return math.log(0.5), 0, Loss(NOTHING_TO_LEARN, -1, 0.0, 0.0, 0.0)
+        return math.log(0.5), 0, Loss(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
 
     state.noises[n] = noise
     state.born[n] = number
@@ -128,19 +132,19 @@ def learn_row(
     if settings.max_sweeps == 0:
         visit(state, settings, n + 1, n, 1.0, work)
     sweeps, served = propagate(state, settings, work)
-    loss = Loss(KEPT, -1, 0.0, 0.0, 0.0)
+    loss = Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
     if not served:
         # The row contradicts the points: it is taken in as ADF would, and they stay consistent.
         state.counts[UNSETTLED] += 1
         visit(state, settings, n + 1, n, 1.0, work)
         j = most_contradicted(state, work)
-        loss = Loss(LOST_BY_EVICTION, state.born[j], 0.0, state.precisions[j], state.shifts[j])
+        loss = Loss(WAS_EVICTED, state.born[j], 0.0, state.precisions[j], state.shifts[j])
         evict(state, j, work)
     elif settings.strategy != Strategy.NEVER and n >= settings.buffer_size:
         loss = lose_one(state, settings, work)
-    if loss.event == LOST_BY_EVICTION:
+    if loss.event == WAS_EVICTED:
         state.counts[EVICTED] += 1
-    elif loss.event == LOST_BY_MERGING:
+    elif loss.event == WAS_MERGED:
         state.counts[MERGED] += 1
         sweeps += propagate(state, settings, work)[0]
     state.sums[DIVERGENCE_LOST] += loss.divergence

@@ -126,7 +126,7 @@ class SOGPClassifier(OnlineBinaryClassifier):
     >>> len(model.basis_)
     100
     >>> round(model.score(X[250:], y[250:]), 3)
-    0.9...
+    0.91...
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -134,7 +134,7 @@ class SOGPClassifier(OnlineBinaryClassifier):
         "amplitude": [Interval(Real, 0, None, closed="neither")],
         "noise": [Interval(Real, 0, None, closed="left")],
         "budget": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, 1, closed="both")],
+        "gamma": [Interval(Real, 0, 1, closed="left")],
         "projection": [StrOptions({"kl", "moments"})],
     }
 
@@ -173,7 +173,7 @@ class SOGPClassifier(OnlineBinaryClassifier):
         return Process.prior(n_features)
 
     def _kernel(self, rows: Array, others: Array) -> Array:
-        # Distances are scaled after they are taken: two rows that overflow have no difference.
+        # Distances are scaled after they are taken: rows that overflow have no distance.
         with np.errstate(over="ignore"):
             scaled = cdist(rows, others) / self.bandwidth
             kernel: Array = self.amplitude**2 * np.exp(-0.5 * scaled * scaled)
@@ -218,7 +218,7 @@ class SOGPClassifier(OnlineBinaryClassifier):
         """Learn a row without keeping it: the same as adding it and pruning it at once."""
         alpha, C, _ = state.used()
         if self.projection == "kl":
-            shrink = 1.0 + max(novelty, 0.0) * second
+            shrink = max(1.0 + max(novelty, 0.0) * second, _ROUNDING)
             first, second = first / shrink, second / shrink
         alpha += first * s
         C += np.multiply.outer(second * s, s)

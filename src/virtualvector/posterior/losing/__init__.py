@@ -13,7 +13,7 @@ from virtualvector.posterior.losing.merging import best_merge, merge_points
 from virtualvector.posterior.losing.oldest import oldest
 from virtualvector.posterior.state import Settings, State, Strategy, Workspace
 
-KEPT, EVICTED, MERGED, IGNORED = range(4)
+WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED = range(4)
 
 
 class Loss(NamedTuple):
@@ -48,8 +48,8 @@ def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
         if merge.cost < work.divergences[j]:
             row = min(state.born[merge.first], state.born[merge.second])
             merge_points(state, merge, work)
-            return Loss(MERGED, row, merge.cost, 0.0, 0.0)
+            return Loss(WAS_MERGED, row, merge.cost, 0.0, 0.0)
     cost = work.divergences[j] if math.isfinite(work.divergences[j]) else 0.0
-    loss = Loss(EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
+    loss = Loss(WAS_EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
     evict(state, j, work)
     return loss

@@ -9,7 +9,7 @@ from virtualvector.kernels.likelihood import clip_margin, weight_divergence
 from virtualvector.posterior.losing.eviction import may_evict
 from virtualvector.posterior.propagation import cavity
 from virtualvector.posterior.stand_in import marginal
-from virtualvector.posterior.state import Settings, State, Workspace
+from virtualvector.posterior.state import POINTS, Settings, State, Workspace
 
 
 @woven
@@ -18,7 +18,7 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
 
     It is infinite where the cavity is improper: nobody knows what would be lost.
     """
-    for i in range(state.counts[0]):
+    for i in range(state.counts[POINTS]):
         mean, variance = marginal(state, i, work)
         proper, mean, variance = cavity(state, i, mean, variance)
         work.divergences[i] = math.inf
@@ -33,7 +33,7 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
 def smallest_divergence(state: State, work: Workspace) -> int:
     """The point that costs least, or −1 if none may go."""
     best, least = -1, math.inf
-    for j in range(state.counts[0]):
+    for j in range(state.counts[POINTS]):
         if work.divergences[j] < least and may_evict(state, j, work):
             best, least = j, work.divergences[j]
     return best

@@ -7,9 +7,13 @@ import math
 from virtualvector.kernels.compiled import part, woven
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.propagation import cavity
-from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
+from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import forget, marginal, residual_variance
-from virtualvector.posterior.state import State, Workspace
+from virtualvector.posterior.state import POINTS, State, Workspace
+
+# A residual may become a hundred times wider along one direction in one step, and no more. Factors
+# with label noise can have stand-ins of negative precision.
+SMALLEST_GROWTH = 0.01
 
 
 @part
@@ -34,7 +38,7 @@ def safest(state: State, work: Workspace) -> int:
     r improper, all their precisions would be negative and q̃, wider still, improper too.
     """
     best, most = 0, -1.0
-    for j in range(state.counts[0]):
+    for j in range(state.counts[POINTS]):
         growth = residual_growth(state, j, work)
         if growth > most:
             best, most = j, growth
@@ -45,7 +49,7 @@ def safest(state: State, work: Workspace) -> int:
 def most_contradicted(state: State, work: Workspace) -> int:
     """The point whose label is least probable given everything else."""
     best, least = 0, math.inf
-    for j in range(state.counts[0]):
+    for j in range(state.counts[POINTS]):
         mean, variance = marginal(state, j, work)
         proper, mean, variance = cavity(state, j, mean, variance)
         z = mean / math.sqrt(variance + state.noises[j])

@@ -15,7 +15,8 @@ from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
-from virtualvector.posterior.residual import SMALLEST_GROWTH, absorb
+from virtualvector.posterior.losing.eviction import SMALLEST_GROWTH
+from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import (
     covariance,
     extend,
@@ -25,7 +26,7 @@ from virtualvector.posterior.stand_in import (
     residual_covariance,
     residual_variance,
 )
-from virtualvector.posterior.state import Settings, State, Workspace
+from virtualvector.posterior.state import POINTS, Settings, State, Workspace
 
 _SMALLEST_ROOM = 1e-10
 _SMALLEST_LENGTH = 0.01  # opposite points have no bisector
@@ -70,7 +71,7 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
     """Write the k closest pairs to ``work.pairs``, closest first; return how many there are."""
     found = 0
     most = settings.merge_pairs
-    for i in range(state.counts[0]):
+    for i in range(state.counts[POINTS]):
         for j in range(i):
             distance = state.distances[i, j]
             if found == most and distance >= work.pair_distances[most - 1]:
@@ -260,7 +261,7 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     absorb(state, work.vector, merge.precision1, merge.shift1, work)
     absorb(state, work.other, merge.precision2, merge.shift2, work)
 
-    n = state.counts[0]
+    n = state.counts[POINTS]
     copy(work.merged, state.points[n])
     state.noises[n] = merge.noise
     state.born[n] = born
@@ -268,5 +269,5 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     remember_distances(state, n)
     state.precisions[n] = merge.precision
     state.shifts[n] = merge.shift
-    state.counts[0] = n + 1
+    state.counts[POINTS] = n + 1
     refresh(state, work)

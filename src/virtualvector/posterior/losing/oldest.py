@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from virtualvector.kernels.compiled import woven
 from virtualvector.posterior.losing.eviction import may_evict
-from virtualvector.posterior.state import State, Workspace
+from virtualvector.posterior.state import POINTS, State, Workspace
 
 
 @woven
 def oldest(state: State, work: Workspace) -> int:
     """The oldest point that may go, or −1 if none may."""
     best = -1
-    for j in range(state.counts[0]):
+    for j in range(state.counts[POINTS]):
         if (best < 0 or state.born[j] < state.born[best]) and may_evict(state, j, work):
             best = j
     return best
