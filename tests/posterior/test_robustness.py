@@ -106,3 +106,18 @@ def test_the_hardest_rows_of_double_precision(buffer_size):
             how = Settings(buffer_size=buffer_size, margin_noise=margin_noise)
             state, _ = learn(empty_state(2 + bias, how), rows, signs, how)
             assert_proper(state, rows, how)
+
+
+@pytest.mark.parametrize("merge_pairs", [0, 5])
+@pytest.mark.parametrize(("buffer_size", "margin_space"), [(10, True), (10, False), (30, False)])
+def test_labels_at_random_are_not_believed_too_much(buffer_size, margin_space, merge_pairs):
+    """Without noise in the model, nothing fits; predictions stay of the quality of ADF."""
+    rng = np.random.default_rng(0)
+    rows, signs = rng.normal(size=(1000, 12)), rng.choice([-1.0, 1.0], 1000)
+    how = Settings(buffer_size=buffer_size, merge_pairs=merge_pairs)
+    start = empty_state(12, how, capacity=buffer_size + 1, margin_space=margin_space)
+    _, events = learn(start, rows, signs, how)
+    adf = how._replace(buffer_size=0)
+    _, reference = learn(empty_state(12, adf), rows, signs, adf)
+    assert events.log_probability.mean() > 1.2 * reference.log_probability.mean()
+    assert events.log_probability.min() > 1.2 * reference.log_probability.min()
