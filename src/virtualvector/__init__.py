@@ -9,13 +9,16 @@ from virtualvector.learners import (
     VVMClassifier,
     WindowEPClassifier,
 )
+from virtualvector.rivals import NaturalGradientClassifier, SOGPClassifier
 
 __version__ = version("virtualvector")
 
 __all__ = [
     "ADFClassifier",
     "EPClassifier",
+    "NaturalGradientClassifier",
     "RandomFourierFeatures",
+    "SOGPClassifier",
     "VVMClassifier",
     "WindowEPClassifier",
 ]

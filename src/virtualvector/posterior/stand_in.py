@@ -23,7 +23,10 @@ from virtualvector.posterior.state import POINTS, State, Workspace
 # No margin is given a variance below these. Contradictory rows without noise would shrink it
 # forever, until the covariance could no longer be told from a singular one.
 SMALLEST = 1e-13  # of the prior's variance
-_RESOLUTION = 1e-6  # of the residual's variance, from which margin space takes differences
+# In margin space, of the residual's variance, from which differences are taken; without margin
+# noise, so much narrowing by a few points is the first sign of a contradiction.
+_RESOLUTION = 1e-6
+_RESOLUTION_WITHOUT_NOISE = 1e-3
 
 _WORN_IMAGE = 1e-6
 _WORN_MARGIN = 0.01  # every new point multiplies errors by the inverse
@@ -57,9 +60,10 @@ def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
 @part
 def smallest_variance(state: State, i: int) -> float:
     """The smallest variance that the margin of point i can be given."""
-    if in_margin_space(state):
-        return max(SMALLEST, _RESOLUTION * state.gram[i, i])
-    return SMALLEST
+    if not in_margin_space(state):
+        return SMALLEST
+    share = _RESOLUTION if state.noises[i] > 0.0 else _RESOLUTION_WITHOUT_NOISE
+    return max(SMALLEST, share * state.gram[i, i])
 
 
 @part
