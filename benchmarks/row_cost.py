@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from virtualvector import ADFClassifier, VVMClassifier, WindowEPClassifier
 from virtualvector.posterior import Events, Settings, copy_state, empty_state, learn_in_place
-from virtualvector.posterior.losing import MERGED
+from virtualvector.posterior.losing import WAS_MERGED
 
 Array = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def compare(problem: Problem, d: int, plan: Plan) -> list[Figure]:
             limit_microseconds=median(least for every in pairs.values() for _, least in every),
             ratio=median(cost / least for cost, least in pairs[name]),
             sweeps_per_row=float(events.sweeps.mean()),
-            merged_share=float(np.mean(events.event == MERGED)),
+            merged_share=float(np.mean(events.event == WAS_MERGED)),
         )
         for name, (_, events) in timers.items()
     ]

@@ -1,0 +1,31 @@
+"""The programs behind `make demo` and `make bench` run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(script, *arguments):
+    command = [sys.executable, str(ROOT / script), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_the_demo_ends_with_a_low_error_and_calibrated_probabilities():
+    done = run("examples/demo.py")
+    assert done.returncode == 0, done.stderr
+    summary = dict(
+        line.split(maxsplit=1) for line in done.stdout.splitlines() if line.startswith("error ")
+    )
+    assert float(summary["error"]) < 0.08
+    assert "calibration error" in done.stdout
+
+
+def test_the_benchmark_writes_what_it_measured(tmp_path):
+    # Whether the ceiling is kept on a busy machine is for people to judge: exit code 1 is fine.
+    done = run("benchmarks/row_cost.py", "--quick", "--json", tmp_path / "cost.json")
+    assert done.returncode in (0, 1), done.stderr
+    assert "the ceiling is 60" in done.stdout
+    assert json.loads((tmp_path / "cost.json").read_text())
