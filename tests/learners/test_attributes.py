@@ -171,3 +171,27 @@ def test_the_best_guess_is_the_posterior_mean_of_the_weights():
 def test_a_learner_shows_the_parameters_that_were_chosen(model, text):
     assert repr(model) == text
     assert repr(model.fit([[0.0], [1.0]], [0, 1])) == text
+
+
+def test_ep_says_when_it_has_no_fixed_point():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(2, size=200)  # nothing fits without noise
+    model = EPClassifier().fit(X, y)
+    assert model.history_["unsettled"] == 1
+    np.testing.assert_allclose(model.coef_, ADFClassifier().fit(X, y).coef_, rtol=1e-6)
+
+    easy = EPClassifier(margin_noise=1.0).fit(X, y)
+    assert easy.history_["unsettled"] == 0
+    assert easy.history_["sweeps"] > 1
+    assert not np.allclose(easy.coef_, ADFClassifier(margin_noise=1.0).fit(X, y).coef_, rtol=1e-6)
+
+
+def test_changing_parameters_later_does_not_change_what_was_learned():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.integers(2, size=50)
+    model = VVMClassifier(margin_noise=1.0, prior_variance=4.0).fit(X, y)
+    before = model.coef_, model.intercept_, model.covariance_, model.predict_proba(X)
+    model.set_params(prior_variance=9.0, fit_intercept=False, margin_noise=0.0)
+    after = model.coef_, model.intercept_, model.covariance_, model.predict_proba(X)
+    for a, b in zip(before, after, strict=True):
+        np.testing.assert_array_equal(a, b)

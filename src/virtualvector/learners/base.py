@@ -136,6 +136,8 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
             return self._learn(posterior, rows, labels)
 
     def _prior(self, rows: Array, classes: Labels | None) -> OneAgainstRest:
+        # What is learned is read in the units it was learned in, even if parameters change later.
+        self._scale = float(np.sqrt(self.prior_variance))
         n_weights = rows.shape[1] + bool(self.fit_intercept)
         return OneAgainstRest.prior(n_weights, self._settings(), self._settling(), classes)
 
@@ -183,21 +185,21 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
     @property
     def intercept_(self) -> Array:
         """The posterior mean of the bias, one entry per posterior."""
-        if not self.fit_intercept:
-            return np.zeros(len(self._weights))
-        return self._weights[:, -1]
+        weights = self._weights
+        has_bias = weights.shape[1] > self.n_features_in_
+        return weights[:, -1] if has_bias else np.zeros(len(weights))
 
     @property
     def _weights(self) -> Array:
         check_is_fitted(self)
         weights: Array = np.array([g.mean for g in self._posterior.gaussians])
-        return weights * float(np.sqrt(self.prior_variance))
+        return weights * self._scale
 
     @property
     def covariance_(self) -> Array:
         """The posterior covariance of the weights, bias last; one matrix per class beyond two."""
         check_is_fitted(self)
-        matrices = [g.covariance * self.prior_variance for g in self._posterior.gaussians]
+        matrices = [g.covariance * self._scale**2 for g in self._posterior.gaussians]
         return matrices[0] if len(matrices) == 1 else np.array(matrices)
 
     @property
@@ -229,8 +231,11 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def history_(self) -> dict[str, float]:
-        """How often points were evicted, merged or ignored, the sweeps of EP, what was lost."""
+        """How often points were evicted, merged or ignored, the sweeps of EP, what was lost.
+
+        ``unsettled`` counts how often EP had no fixed point, because rows contradicted each other.
+        """
         check_is_fitted(self)
-        states = self._posterior.states
+        states = self._posterior.settled
         record = {name: int(sum(s.counts[i] for s in states)) for name, i in _COUNTED.items()}
         return record | {"divergence_lost": float(sum(s.sums[DIVERGENCE_LOST] for s in states))}

@@ -10,8 +10,10 @@ class EPClassifier(BayesianLinearClassifier):
     """Bayesian classification by expectation propagation over every row seen.
 
     The reference that the online learners approach: it keeps all rows, so its memory grows with the
-    stream. Learning a row costs one visit to it; EP runs to convergence when the posterior is read.
-    `log_evidence_` is made of predictions before that, so it is the one of `ADFClassifier`.
+    stream. Learning a row costs one visit to it; EP runs to convergence when the posterior is
+    read. `log_evidence_` is made of predictions before that, so it is the one of `ADFClassifier`.
+    Where EP has no fixed point, because rows without noise contradict each other, the whole
+    posterior is, and ``history_["unsettled"]`` says so.
 
     Parameters
     ----------

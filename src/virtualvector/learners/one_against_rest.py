@@ -105,12 +105,16 @@ class OneAgainstRest:
         return replace(self, classes=classes, states=tuple(states))
 
     @cached_property
+    def settled(self) -> tuple[State, ...]:
+        """The posteriors as they are read."""
+        if self.settling is None:
+            return self.states
+        return tuple(settle(state, self.settling) for state in self.states)
+
+    @cached_property
     def gaussians(self) -> tuple[Gaussian, ...]:
         """The Gaussian of each posterior."""
-        states = self.states
-        if self.settling is not None:
-            states = tuple(settle(state, self.settling) for state in states)
-        return tuple(gaussian(state) for state in states)
+        return tuple(gaussian(state) for state in self.settled)
 
     def margins(self, rows: Array) -> Array:
         """Return the standardised margin of each row under each posterior, one column each."""

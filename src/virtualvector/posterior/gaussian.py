@@ -9,7 +9,15 @@ import numpy as np
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.propagation import propagate
 from virtualvector.posterior.stand_in import refresh
-from virtualvector.posterior.state import Settings, State, copy_state, make_workspace, plain
+from virtualvector.posterior.state import (
+    SWEEPS,
+    UNSETTLED,
+    Settings,
+    State,
+    copy_state,
+    make_workspace,
+    plain,
+)
 
 
 class Gaussian(NamedTuple):
@@ -49,8 +57,12 @@ def gaussian(state: State) -> Gaussian:
 def settle(state: State, settings: Settings) -> State:
     """Run EP on a copy of the state until nothing moves.
 
-    The engine does as much after each row as its settings allow; this goes on from there.
+    The engine does as much after each row as its settings allow; this goes on from there. If there
+    is no fixed point, because rows without noise contradict each other, nothing moves, and the copy
+    counts as unsettled.
     """
     state, settings = copy_state(state), plain(settings)
-    propagate(state, settings, make_workspace(state, settings))
+    sweeps, served = propagate(state, settings, make_workspace(state, settings))
+    state.counts[SWEEPS] += sweeps
+    state.counts[UNSETTLED] += not served
     return state
