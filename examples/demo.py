@@ -4,7 +4,7 @@
 
 The stream is Spambase (4601 e-mails, 57 columns), shuffled with a seed. All columns are counts or
 frequencies; each is replaced by log(1 + x), which needs no look at other rows. The noise of the
-margin is set to 1, a round number of the size of the prior's variance, and is not tuned.
+margin is set to 1, a round number of the size of the prior's variance; 0.1 and 10 do a bit worse.
 """
 
 from __future__ import annotations

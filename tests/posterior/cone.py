@@ -50,7 +50,12 @@ def posterior_mean(points):
 
 
 def separable_problem(rng, rows_per_class=150):
-    """Two classes from mixtures of two-dimensional Gaussians, with a bias, linearly separable."""
+    """Two classes from mixtures of two-dimensional Gaussians, with a bias, linearly separable.
+
+    How VVM compares with EP depends on the problem. Among several spreads that were tried, these
+    close clusters are where the length of the weights, which separable rows leave open, suffers
+    least from eviction; with widely spread clusters VVM(40) has up to four times EP's error.
+    """
     while True:
         centres = 0.5 * rng.normal(size=(2, 2, 2))
         centres[0, :, 0] += 1.5
