@@ -48,11 +48,11 @@ class NaturalGradientClassifier(OnlineBinaryClassifier):
     learning_rate : float, default=1.0
         The length of a step.
     decay : float, default=0.995
-        The weight of the past after one more row, as in the experiments of the reference.
+        The weight of the past after one more row.
     rank : int, default=5
-        The number of eigenvectors kept at the end of a block, as in the reference.
+        The number of eigenvectors kept at the end of a block.
     block : int, default=50
-        The number of rows in a block, as in the reference.
+        The number of rows in a block.
     regularisation : float, default=1.0
         λ, the variance in every direction that the gradients have not shown.
     fit_intercept : bool, default=True
