@@ -20,7 +20,7 @@ from virtualvector.learners.checking import (
     checked_rows_and_labels,
     unchanged_by_errors,
 )
-from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
+from virtualvector.learners.one_against_rest import Labels, OneAgainstRest, Stated
 from virtualvector.posterior import Settings
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
@@ -119,6 +119,50 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         self._validate_params()
+        with unchanged_by_errors(self):
+            posterior, rows, labels = self._more(X, y, classes)
+            return self._learn(posterior, rows, labels)
+
+    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
+        """Predict each row, then learn it: one pass, at no more cost than learning.
+
+        What is learned is the same as by `partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Finite numbers.
+        y : array-like of shape (n_rows,)
+            The class of each row.
+        classes : array-like, optional
+            All classes that will ever come; by default those of the first call.
+
+        Returns
+        -------
+        Stated
+            What was said about each row before it was learned: labels and probabilities.
+
+        Examples
+        --------
+        >>> from virtualvector import VVMClassifier
+        >>> from virtualvector.datasets import load_spambase
+        >>> X, y = load_spambase(return_X_y=True, random_state=0)
+        >>> said = VVMClassifier(margin_noise=1.0).predict_then_learn(X[:500], y[:500])
+        >>> round(float((said.labels != y[:500]).mean()), 3)
+        0.118
+        """
+        self._validate_params()
+        if classes is None and not hasattr(self, "_posterior"):
+            classes = y
+        with unchanged_by_errors(self):
+            posterior, rows, labels = self._more(X, y, classes)
+            check_known(labels, posterior.classes)
+            learned, stated = posterior.predict_then_learn(rows, labels)
+            self._learn(learned, rows[:0], labels[:0])
+            return stated
+
+    def _more(self, X: Any, y: Any, classes: Any) -> tuple[OneAgainstRest, Array, Labels]:
+        """Return what is known so far, and checked rows and labels to go on with."""
         first = not hasattr(self, "_posterior")
         declared = None if classes is None else checked_classes(classes)
         if not first and declared is not None and not np.array_equal(declared, self.classes_):
@@ -126,14 +170,13 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
                 f"`classes={declared.tolist()!r}` is not the same as on last call to partial_fit, "
                 f"was: {self.classes_.tolist()!r}."
             )
-        with unchanged_by_errors(self):
-            rows, labels = checked_rows_and_labels(self, X, y, reset=first)
-            posterior = self._prior(rows, declared) if first else self._posterior
-            if posterior.unseen is None:
-                check_known(labels, posterior.classes)
-            else:
-                check_same_kind(labels, posterior.classes)
-            return self._learn(posterior, rows, labels)
+        rows, labels = checked_rows_and_labels(self, X, y, reset=first)
+        posterior = self._prior(rows, declared) if first else self._posterior
+        if posterior.unseen is None:
+            check_known(labels, posterior.classes)
+        else:
+            check_same_kind(labels, posterior.classes)
+        return posterior, rows, labels
 
     def _prior(self, rows: Array, classes: Labels | None) -> OneAgainstRest:
         # What is learned is read in the units it was learned in, even if parameters change later.

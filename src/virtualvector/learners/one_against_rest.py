@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
@@ -24,6 +24,13 @@ from virtualvector.posterior import (
 )
 
 Labels = np.ndarray[tuple[int], np.dtype[Any]]
+
+
+class Stated(NamedTuple):
+    """What a learner said about rows before it learned them."""
+
+    labels: Labels
+    probabilities: Array | None  # one column per class; None if the learner has none to offer
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,34 @@ class OneAgainstRest:
             signs = np.where(labels == positive, 1.0, -1.0)
             states.append(learn(state, rows, signs, self.settings)[0])
         return replace(self, states=tuple(states), unseen=unseen)
+
+    def predict_then_learn(self, rows: Array, labels: Labels) -> tuple[OneAgainstRest, Stated]:
+        """Learn labelled rows of known classes; also return what was said of each before."""
+        if self.settling is not None or len(self.classes) < 2 or self.unseen is not None:
+            return self._row_by_row(rows, labels)
+        states, scores = [], []
+        for positive, state in zip(self.positives, self.states, strict=True):
+            signs = np.where(labels == positive, 1.0, -1.0)
+            state, events = learn(state, rows, signs, self.settings)
+            states.append(state)
+            with np.errstate(divide="ignore"):
+                other = np.log(-np.expm1(events.log_probability))
+            scores.append(np.where(signs > 0.0, events.log_probability, other))
+            if len(self.classes) == 2:
+                scores.insert(0, np.where(signs > 0.0, other, events.log_probability))
+        said = np.column_stack(scores)
+        stated = Stated(self.classes[np.argmax(said, axis=1)], softmax(said, axis=1))
+        return replace(self, states=tuple(states)), stated
+
+    def _row_by_row(self, rows: Array, labels: Labels) -> tuple[OneAgainstRest, Stated]:
+        """As `predict_then_learn`, where learning a row does not tell what was known before."""
+        known = self
+        said = np.empty((len(rows), len(self.classes)))
+        for t in range(len(rows)):
+            row = slice(t, t + 1)
+            said[t] = known.probabilities(rows[row])[0]
+            known = known.learn(rows[row], labels[row])
+        return known, Stated(self.classes[np.argmax(said, axis=1)], said)
 
     @property
     def positives(self) -> Labels:

@@ -19,7 +19,7 @@ from virtualvector.learners.checking import (
     checked_rows_and_labels,
     unchanged_by_errors,
 )
-from virtualvector.learners.one_against_rest import Labels
+from virtualvector.learners.one_against_rest import Labels, Stated
 
 
 class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
@@ -62,15 +62,53 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
                 return self._learn(self._start(rows.shape[1]), known, rows, labels)
             return self._learn(deepcopy(self.state_), self.classes_, rows, labels)
 
-    def _learn(self, state: Any, classes: Labels, rows: Array, labels: Labels) -> Self:
+    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
+        """Predict each row, then learn it; what is learned is the same as by `partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Finite numbers.
+        y : array-like of shape (n_rows,)
+            The class of each row.
+        classes : array-like, optional
+            Both classes; by default those of the first call.
+
+        Returns
+        -------
+        Stated
+            What was said about each row before it was learned.
+        """
+        self._validate_params()
+        with unchanged_by_errors(self):
+            first = not hasattr(self, "state_")
+            rows, labels = checked_rows_and_labels(self, X, y, reset=first)
+            if first:
+                known = np.unique(labels) if classes is None else checked_classes(classes)
+                self._learn(self._start(rows.shape[1]), known, rows[:0], labels[:0])
+            scores = np.empty(len(rows))
+            state = deepcopy(self.state_)
+            for t, sign in enumerate(self._signs(self.classes_, labels)):
+                scores[t] = self._score(state, rows[t : t + 1])[0]
+                self._learn_row(state, rows[t], sign)
+            self.state_ = state
+            return self._stated(scores)
+
+    def _stated(self, scores: Array) -> Stated:
+        return Stated(self._labels(scores), None)
+
+    @staticmethod
+    def _signs(classes: Labels, labels: Labels) -> Array:
         if len(classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported. Input y has {len(classes)} classes: "
                 f"{classes.tolist()!r}; expected two."
             )
         check_known(labels, classes)
-        signs = np.where(labels == classes[-1], 1.0, -1.0)
-        for row, sign in zip(rows, signs, strict=True):
+        return np.where(labels == classes[-1], 1.0, -1.0)
+
+    def _learn(self, state: Any, classes: Labels, rows: Array, labels: Labels) -> Self:
+        for row, sign in zip(rows, self._signs(classes, labels), strict=True):
             self._learn_row(state, row, sign)
         self.state_ = state
         self.classes_ = classes
@@ -83,8 +121,10 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Labels:
         """Return the class of each row."""
-        second = self.decision_function(X) > 0
-        labels: Labels = self.classes_[np.where(second, len(self.classes_) - 1, 0)]
+        return self._labels(self.decision_function(X))
+
+    def _labels(self, scores: Array) -> Labels:
+        labels: Labels = self.classes_[np.where(scores > 0, len(self.classes_) - 1, 0)]
         return labels
 
     def __sklearn_tags__(self) -> Tags:
@@ -92,3 +132,23 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+class OnlineProbabilisticClassifier(OnlineBinaryClassifier):
+    """A two-class learner whose scores stand for probabilities."""
+
+    @abstractmethod
+    def _probability(self, scores: Array) -> Array:
+        """Return the probability of the second class that each score stands for; odd about ½."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row."""
+        return self._probabilities(self.decision_function(X))
+
+    def _probabilities(self, scores: Array) -> Array:
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return np.column_stack([self._probability(-scores), self._probability(scores)])
+
+    def _stated(self, scores: Array) -> Stated:
+        return Stated(self._labels(scores), self._probabilities(scores))

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.kernels.triangular import Array
-from virtualvector.rivals.base import OnlineBinaryClassifier
+from virtualvector.rivals.base import OnlineProbabilisticClassifier
 
 _LARGEST = 1e100  # the products of larger inputs could overflow
 
@@ -31,7 +31,7 @@ class Descent:
     since: int = 0  # rows since the end of the last block
 
 
-class NaturalGradientClassifier(OnlineBinaryClassifier):
+class NaturalGradientClassifier(OnlineProbabilisticClassifier):
     """Logistic regression by Topmoumoute online natural gradient (TONGA).
 
     Each row has a gradient g of its logistic loss. The uncentred covariance of gradients is the
@@ -108,12 +108,8 @@ class NaturalGradientClassifier(OnlineBinaryClassifier):
         self.regularisation = regularisation
         self.fit_intercept = fit_intercept
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each row, by the logistic function."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return np.column_stack([expit(-scores), expit(scores)])
+    def _probability(self, scores: Array) -> Array:
+        return np.asarray(expit(scores))
 
     @property
     def coef_(self) -> Array:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.kernels.likelihood import clip_margin
 from virtualvector.kernels.normal import hazard
 from virtualvector.kernels.triangular import Array
-from virtualvector.rivals.base import OnlineBinaryClassifier
+from virtualvector.rivals.base import OnlineProbabilisticClassifier
 
 # All relative to the prior variance. A smaller variance than this may be nothing but rounding.
 _ROUNDING = 1e-6
@@ -74,7 +74,7 @@ class Process:
             matrix[:, pair] = matrix[:, swapped]
 
 
-class SOGPClassifier(OnlineBinaryClassifier):
+class SOGPClassifier(OnlineProbabilisticClassifier):
     """Sparse online Gaussian process classification.
 
     The label of a row is the sign of f(x) plus Gaussian noise, and f has a Gaussian process prior
@@ -155,12 +155,9 @@ class SOGPClassifier(OnlineBinaryClassifier):
         self.gamma = gamma
         self.projection = projection
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each row: Φ(m/√(v + σ₀²)) for the second."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return np.column_stack([ndtr(-scores), ndtr(scores)])
+    def _probability(self, scores: Array) -> Array:
+        # A score is m/√(v + σ₀²), the mean of f in units of its uncertainty and noise.
+        return np.asarray(ndtr(scores))
 
     @property
     def basis_(self) -> Array:
