@@ -1,0 +1,1 @@
+"""The command `vvm`: one file per verb."""

@@ -1,0 +1,47 @@
+"""How a verb fails: in one line, with an exit code that says whose fault it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import NoReturn, ParamSpec
+
+import typer
+
+from virtualvector.streams.bad_input import BadInput
+
+FAILED = 1
+BAD_INPUT = 2  # as for wrong options
+INTERRUPTED = 130
+
+SHOW_TRACEBACK = "VVM_TRACEBACK"  # an environment variable: set it to see where a failure came from
+
+P = ParamSpec("P")
+
+
+def in_one_line(verb: Callable[P, None]) -> Callable[P, None]:
+    """Let whatever stops a verb end the program with one line and an exit code."""
+
+    @wraps(verb)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        try:
+            verb(*arguments, **options)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except KeyboardInterrupt:
+            _leave("interrupted", INTERRUPTED)
+        except Exception as error:
+            if os.environ.get(SHOW_TRACEBACK):
+                raise
+            if isinstance(error, BadInput):
+                _leave(str(error), BAD_INPUT)
+            _leave(f"{type(error).__name__}: {error} ({SHOW_TRACEBACK}=1 shows where)", FAILED)
+
+    return run
+
+
+def _leave(message: str, exit_code: int) -> NoReturn:
+    print("vvm:", " ".join(message.split()), file=sys.stderr)
+    raise typer.Exit(exit_code)

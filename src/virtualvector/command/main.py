@@ -1,0 +1,51 @@
+"""The command `vvm` as a whole."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from virtualvector.command.compare import compare
+from virtualvector.command.failing import in_one_line
+from virtualvector.command.reproduce import reproduce
+
+app = typer.Typer(name="vvm", no_args_is_help=True, pretty_exceptions_enable=False)
+
+# One line for each verb.
+app.command()(in_one_line(compare))
+app.command()(in_one_line(reproduce))
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print("vvm", version("virtualvector"))
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
+    ] = False,
+) -> None:
+    """Learn streams of labelled rows in one pass and constant memory, with probabilities.
+
+    For example:
+
+        vvm compare spambase
+        vvm compare --help
+    """
+
+
+def main() -> None:
+    """Run what was asked for on the command line, and leave with an exit code.
+
+    0 is fine, 1 the job failed, 2 the input or the options were wrong, 130 interrupted.
+    """
+    app(prog_name="vvm")

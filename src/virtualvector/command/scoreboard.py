@@ -1,0 +1,85 @@
+"""A comparison as a table on the screen and as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from virtualvector.evaluation import Comparison, Outcome
+
+FILES = ("errors.png", "errors.svg", "table.csv", "table.json")
+
+_NOTES = """\
+Calibration error: mean distance of probabilities from frequencies, 15 bins.
+–: states no probabilities. Seconds: of processor time, to predict and learn.
+Bytes: of the pickled model."""
+
+
+def print_table(result: Comparison) -> None:
+    """Print what came out, the lowest error first."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120  # a file has no width that lines should be broken to
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("learner", no_wrap=True)
+    for name in ("error %", "log-loss", "Brier", "calibration\nerror", "seconds", "bytes"):
+        table.add_column(name, justify="right")
+    for outcome in result.outcomes:
+        table.add_row(*_cells(outcome), style="bold" if outcome.learner == "VVM" else None)
+    console.print()
+    console.print(table)
+    console.print(f"\n{_NOTES}", style="dim")
+    for learner, reason in result.left_out.items():
+        console.print(f"Left out: {learner}, because {reason}", markup=False)
+
+
+def _cells(outcome: Outcome) -> list[str]:
+    error, *others = outcome.measures
+    texts = ["–" if number is None else f"{number:.4f}" for number in others]
+    return [
+        outcome.learner, f"{100.0 * error:.2f}", *texts, f"{outcome.seconds:.2f}",
+        str(outcome.n_bytes),
+    ]  # fmt: skip
+
+
+def write_files(folder: Path, result: Comparison, about: dict[str, Any], title: str) -> None:
+    """Write the picture as PNG and SVG and the table as CSV and JSON, errors as shares.
+
+    But for the seconds, the same numbers give the same bytes.
+    """
+    records = [_record(outcome) for outcome in result.outcomes]
+    with (folder / "table.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, records[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    summary = {**about, "learners": records, "left_out": result.left_out}
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    (folder / "table.json").write_text(text + "\n", encoding="utf-8")
+    _write_picture(folder, result, title)
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "learner": outcome.learner,
+        **outcome.measures._asdict(),
+        "seconds": round(outcome.seconds, 3),
+        "bytes": outcome.n_bytes,
+    }
+
+
+def _write_picture(folder: Path, result: Comparison, title: str) -> None:
+    import matplotlib
+
+    from virtualvector.evaluation import draw
+
+    # Without a date, a program and random names inside, the same curves give the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "virtualvector"}):
+        figure = draw(result.outcomes, title)
+        figure.savefig(folder / "errors.png", metadata={"Software": None})
+        figure.savefig(folder / "errors.svg", metadata={"Date": None})

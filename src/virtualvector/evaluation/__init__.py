@@ -1,0 +1,35 @@
+"""How well learners do: predict each row, then learn it, and measure what was said."""
+
+from virtualvector.evaluation.comparison import Comparison, Outcome, side_by_side
+from virtualvector.evaluation.contenders import contenders
+from virtualvector.evaluation.metrics import (
+    Measures,
+    Reliability,
+    brier,
+    calibration_error,
+    cumulative_error,
+    error,
+    log_loss,
+    measure,
+    reliability,
+)
+from virtualvector.evaluation.picture import draw
+from virtualvector.evaluation.prequential import predict_then_learn
+
+__all__ = [
+    "Comparison",
+    "Measures",
+    "Outcome",
+    "Reliability",
+    "brier",
+    "calibration_error",
+    "contenders",
+    "cumulative_error",
+    "draw",
+    "error",
+    "log_loss",
+    "measure",
+    "predict_then_learn",
+    "reliability",
+    "side_by_side",
+]

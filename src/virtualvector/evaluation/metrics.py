@@ -1,0 +1,139 @@
+"""What was said before the labels were known, measured by the labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics
+
+Array = NDArray[np.float64]
+Labels = NDArray[Any]
+
+BINS = 15
+
+
+class Reliability(NamedTuple):
+    """Bins of equal width over the predicted probability; nan where a bin is empty."""
+
+    n_rows: NDArray[np.int64]
+    predicted: Array  # mean in each bin
+    observed: Array  # share in each bin of rows for which it came true
+
+
+def error(labels: Labels, said: Labels) -> float:
+    """Return the share of rows whose class was said wrongly."""
+    return float(np.mean(said != labels))
+
+
+def cumulative_error(labels: Labels, said: Labels) -> Array:
+    """Return, after each row, the share of rows so far whose class was said wrongly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import cumulative_error
+    >>> cumulative_error(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
+    array([1.        , 0.5       , 0.33333333, 0.5       ])
+    """
+    wrong: Array = np.cumsum(said != labels) / np.arange(1, len(labels) + 1)
+    return wrong
+
+
+def log_loss(labels: Labels, probabilities: Array, classes: Labels) -> float:
+    """Return the mean of −log p(label)."""
+    return float(metrics.log_loss(labels, probabilities, labels=classes))
+
+
+def brier(labels: Labels, probabilities: Array, classes: Labels) -> float:
+    """Return the mean squared distance of the probabilities from what came, in [0, 1].
+
+    With two classes it is (p − 1)² for the probability p of what came; with more, half of the sum
+    over classes, so that both are on one scale.
+    """
+    return float(
+        metrics.brier_score_loss(labels, probabilities, labels=classes, scale_by_half=True)
+    )
+
+
+def reliability(labels: Labels, probabilities: Array, classes: Labels) -> Reliability:
+    """Compare what was predicted with what came, in bins of the prediction.
+
+    With two classes the prediction is the probability of the second one; with more, that of the
+    most probable one.
+    """
+    if len(classes) == 2:
+        predicted, came = probabilities[:, 1], labels == classes[1]
+    else:
+        predicted = probabilities.max(axis=1)
+        came = labels == classes[np.argmax(probabilities, axis=1)]
+    place = np.minimum((predicted * BINS).astype(int), BINS - 1)
+    n_rows = np.bincount(place, minlength=BINS)
+    with np.errstate(invalid="ignore"):
+        return Reliability(
+            n_rows,
+            np.bincount(place, predicted, BINS) / n_rows,
+            np.bincount(place, came, BINS) / n_rows,
+        )
+
+
+def calibration_error(labels: Labels, probabilities: Array, classes: Labels) -> float:
+    """Return the mean distance between predicted and observed over 15 bins, weighted by rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import calibration_error
+    >>> said = np.array([[0.3, 0.7], [0.3, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    >>> round(calibration_error(np.array([1, 0, 0, 0]), said, np.array([0, 1])), 3)
+    0.15
+    """
+    n_rows, predicted, observed = reliability(labels, probabilities, classes)
+    return float(np.nansum(n_rows * abs(predicted - observed)) / len(labels))
+
+
+class Measures(NamedTuple):
+    """How well a learner did; None where that needs probabilities and it states none."""
+
+    error: float
+    log_loss: float | None
+    brier: float | None
+    calibration_error: float | None
+
+
+def measure(labels: Labels, said: Labels, probabilities: Array | None, classes: Labels) -> Measures:
+    """Return all measures of what was said.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        What came.
+    said : ndarray of shape (n_rows,)
+        The class that was said to come.
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+        Those stated, a column for each class.
+    classes : ndarray of shape (n_classes,)
+        The classes, sorted.
+
+    Returns
+    -------
+    Measures
+        Error, log-loss, Brier score and calibration error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import measure
+    >>> came, said = np.array(["ham", "spam"]), np.array(["ham", "ham"])
+    >>> measure(came, said, None, np.array(["ham", "spam"])).error
+    0.5
+    """
+    if probabilities is None:
+        return Measures(error(labels, said), None, None, None)
+    return Measures(
+        error(labels, said),
+        log_loss(labels, probabilities, classes),
+        brier(labels, probabilities, classes),
+        calibration_error(labels, probabilities, classes),
+    )
