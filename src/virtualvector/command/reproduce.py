@@ -45,14 +45,15 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, and put what it states beside what comes out.
 
-    Writes for each a picture (PNG, SVG), every run (CSV) and a summary (JSON), and one report about
-    all that the folder has results of (report.md, report.html). Tasks that are done are kept: after
-    an interruption, the same command goes on. Neither that nor the number of jobs changes results.
+    Writes for each a picture (PNG, SVG), every run (CSV) and a summary
+    (JSON), and one report about all that the folder has results of
+    (report.md, report.html). Tasks that are done are kept: after an
+    interruption, the same command goes on. Neither that nor the number
+    of jobs changes results.
 
     For example:
 
         vvm reproduce all --out results
-
         vvm reproduce fig1 table1 --quick
     """
     from virtualvector.paper import EXPERIMENTS, Options, run, write_report
