@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.features import RandomFourierFeatures
 from virtualvector.learners import (
     ADFClassifier,
@@ -15,6 +16,7 @@ __version__ = version("virtualvector")
 
 __all__ = [
     "ADFClassifier",
+    "AutoVVMClassifier",
     "EPClassifier",
     "NaturalGradientClassifier",
     "RandomFourierFeatures",

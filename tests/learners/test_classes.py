@@ -43,9 +43,12 @@ def test_each_of_many_classes_is_learned_against_the_rest(learner, margin_noise,
         np.testing.assert_array_equal(model.coef_[k], binary.coef_[0])
         np.testing.assert_array_equal(model.intercept_[k], binary.intercept_[0])
         np.testing.assert_array_equal(model.covariance_[k], binary.covariance_)
-        scores.append(binary.predict_proba(X)[:, 1])
-    expected = np.array(scores).T / np.sum(scores, axis=0)[:, np.newaxis]
-    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-11)
+        scores.append(binary.predict_proba(X))
+    no, yes = np.moveaxis(scores, -1, 0).swapaxes(1, 2)
+    # That it is this class, and none of the others.
+    alone = [yes[:, k] * np.delete(no, k, axis=1).prod(axis=1) for k in range(4)]
+    expected = np.array(alone).T / np.sum(alone, axis=0)[:, np.newaxis]
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
 
 
 @every_learner

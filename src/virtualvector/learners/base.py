@@ -201,7 +201,7 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the probability of each class for each row, averaged over the posterior.
 
         With two classes it is ε + (1−2ε)Φ(mᵀx/√(xᵀVx + s²)). More classes have one such number
-        each, and the numbers of a row are divided by their sum.
+        p each; that it is one class and none of the others is proportional to p/(1 − p).
         """
         check_is_fitted(self)
         return self._posterior.probabilities(checked_rows(self, X))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels
@@ -44,6 +44,21 @@ def checked_rows_and_labels(
     _check_labels(labels, "y")
     _check_finite(rows, estimator)
     return rows, labels
+
+
+def checked_labels(y: Any, n_rows: int) -> Labels:
+    """Return the labels of so many rows."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    _check_labels(y, "y")
+    labels: Labels = column_or_1d(y, warn=True)
+    _check_labels(labels, "y")
+    if len(labels) != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: X has "
+            f"{n_rows} rows and y has {len(labels)}."
+        )
+    return labels
 
 
 def checked_classes(classes: Any) -> Labels:

@@ -70,7 +70,7 @@ class OneAgainstRest:
                 if not np.any(known.classes == values[place]):
                     stop = first[place]
                     known = known._learn(rows[start:stop], labels[start:stop])
-                    known = known._welcome(values[place : place + 1])
+                    known = known.welcome(values[place : place + 1])
                     start = stop
         return known._learn(rows[start:], labels[start:])
 
@@ -94,24 +94,32 @@ class OneAgainstRest:
 
     def predict_then_learn(self, rows: Array, labels: Labels) -> tuple[OneAgainstRest, Stated]:
         """Learn labelled rows of known classes; also return what was said of each before."""
-        if self.settling is not None or len(self.classes) < 2 or self.unseen is not None:
+        if len(self.classes) < 2:
+            certain = Stated(np.repeat(self.classes, len(rows)), np.ones((len(rows), 1)))
+            return self._learn(rows, labels), certain
+        if self.settling is not None:
             return self._row_by_row(rows, labels)
-        states, scores = [], []
+        unseen = self.unseen
+        if unseen is not None:
+            unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
+        states, yes, no = [], [], []  # the logarithms of p and of 1 − p
         for positive, state in zip(self.positives, self.states, strict=True):
             signs = np.where(labels == positive, 1.0, -1.0)
             state, events = learn(state, rows, signs, self.settings)
             states.append(state)
-            with np.errstate(divide="ignore"):
-                other = np.log(-np.expm1(events.log_probability))
-            scores.append(np.where(signs > 0.0, events.log_probability, other))
-            if len(self.classes) == 2:
-                scores.insert(0, np.where(signs > 0.0, other, events.log_probability))
-        said = np.column_stack(scores)
+            # −745 is the logarithm of the smallest number.
+            other = np.log(np.maximum(-np.expm1(events.log_probability), np.exp(-745.0)))
+            yes.append(np.where(signs > 0.0, events.log_probability, other))
+            no.append(np.where(signs > 0.0, other, events.log_probability))
+        if len(self.classes) == 2:
+            said = np.column_stack([*no, *yes])
+        else:
+            said = np.column_stack(yes) - np.column_stack(no)
         stated = Stated(self.classes[np.argmax(said, axis=1)], softmax(said, axis=1))
-        return replace(self, states=tuple(states)), stated
+        return replace(self, states=tuple(states), unseen=unseen), stated
 
     def _row_by_row(self, rows: Array, labels: Labels) -> tuple[OneAgainstRest, Stated]:
-        """As `predict_then_learn`, where learning a row does not tell what was known before."""
+        """As `predict_then_learn`, where EP has to run before each prediction."""
         known = self
         said = np.empty((len(rows), len(self.classes)))
         for t in range(len(rows)):
@@ -125,7 +133,7 @@ class OneAgainstRest:
         """The class that each posterior is about."""
         return self.classes[1:] if len(self.classes) <= 2 else self.classes
 
-    def _welcome(self, label: Labels) -> OneAgainstRest:
+    def welcome(self, label: Labels) -> OneAgainstRest:
         """Add a class that has not been seen so far."""
         assert self.unseen is not None
         classes = np.unique(np.concatenate([self.classes, label])) if len(self.classes) else label
@@ -165,7 +173,7 @@ class OneAgainstRest:
         margins = self.margins(rows)
         if len(self.classes) <= 2:
             return margins[:, 0]
-        scores = self._log_scores(margins)
+        scores = self._log_scores(margins) - self._log_scores(-margins)
         rest = [logsumexp(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
         odds: Array = scores - np.column_stack(rest)
         return odds
@@ -181,11 +189,16 @@ class OneAgainstRest:
         return logarithms
 
     def _class_scores(self, rows: Array) -> Array:
-        """Return the log-probability of each class under its posterior, one column each."""
+        """Return the logarithm of what the probabilities of a row's classes are proportional to.
+
+        Of several classes each has its own posterior, which says p that it is this class. That it
+        is this one and none of the others, as it has to be, has the probability p ∏(1 − p′) over
+        the others, which is proportional to p/(1 − p).
+        """
         margins = self.margins(rows)
         if len(self.classes) == 2:
-            margins = np.column_stack([-margins[:, 0], margins[:, 0]])
-        return self._log_scores(margins)
+            return self._log_scores(np.column_stack([-margins[:, 0], margins[:, 0]]))
+        return self._log_scores(margins) - self._log_scores(-margins)
 
     def _log_scores(self, margins: Array) -> Array:
         scores = np.empty_like(margins)

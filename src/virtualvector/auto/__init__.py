@@ -1,0 +1,1 @@
+"""No tuning: experts that differ in what they assume, mixed by their evidence."""

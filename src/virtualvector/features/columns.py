@@ -1,0 +1,90 @@
+"""The columns of any table, and which of them hold names."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Columns(NamedTuple):
+    """The columns of a table: floats, or objects where a column holds names."""
+
+    values: list[Any]
+    named: list[bool]
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is a data frame: pandas, polars or Arrow."""
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def columns_of(X: Any, named: list[bool] | None = None) -> Columns:
+    """Return the columns of a table or an array.
+
+    Parameters
+    ----------
+    X : data frame or array of shape (n_rows, n_columns)
+        Texts, categories and truth values are names; the rest has to be numbers, nan where missing.
+    named : list of bool, optional
+        Which columns hold names, if that is known; otherwise it is found out.
+
+    Returns
+    -------
+    Columns
+        Numbers as floats.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from virtualvector.features.columns import columns_of
+    >>> columns_of(pd.DataFrame({"age": [31, None], "city": ["Rome", "Oslo"]})).named
+    [False, True]
+    """
+    if is_table(X):
+        labels = list(X.columns if hasattr(X, "columns") and not _is_arrow(X) else X.column_names)
+        raw = [np.asarray(X[label]) for label in labels]
+    else:
+        X = np.asarray(X)
+        labels = list(range(X.shape[1]))
+        raw = list(X.T)
+    if named is None:
+        named = [_holds_names(column) for column in raw]
+    values = [
+        column if is_name else _numbers(column, label)
+        for column, label, is_name in zip(raw, labels, named, strict=True)
+    ]
+    return Columns(values, named)
+
+
+def _is_arrow(X: Any) -> bool:
+    return hasattr(X, "column_names") and not hasattr(X, "iloc")
+
+
+def _holds_names(column: Any) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "USb"
+    return any(isinstance(value, str | bool) for value in column)
+
+
+def _numbers(column: Any, label: Any) -> Any:
+    if column.dtype.kind in "OUS":
+        numbers = np.empty(len(column))
+        for row, value in enumerate(column):
+            try:
+                missing = value is None or type(value).__name__ == "NAType"
+                numbers[row] = np.nan if missing else float(value)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"Input X has {value!r} at row {row}, column {label!r}; expected a number, as "
+                    "in the rows before."
+                ) from None
+    else:
+        numbers = np.asarray(column, dtype=np.float64)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise ValueError(
+            f"Input X contains infinity at row {int(np.argmax(infinite))}, column {label!r}; "
+            "expected finite numbers, or nan where one is missing."
+        )
+    return numbers

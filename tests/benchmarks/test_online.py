@@ -1,0 +1,67 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from online import LEAST, ask, figures, main, mean_ranks, print_auto
+from rivals import Learner, Said
+from streams import Stream
+
+STREAM = Stream("small", np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"]))
+
+
+def test_the_first_in_every_stream_has_rank_one_and_ties_share_theirs():
+    table = pd.DataFrame({"x": [1.0, 1.0], "y": [2.0, 3.0], "z": [3.0, 3.0]})
+    assert mean_ranks(table).tolist() == [1.0, 2.25, 2.75]
+
+
+def test_what_was_called_impossible_costs_a_finite_amount():
+    said = Said(np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), seconds=3e-6)
+    found = figures(STREAM, said)
+    assert found["error"] == pytest.approx(1 / 3)
+    assert found["log_loss"] == pytest.approx(-np.log(LEAST) / 3, rel=1e-4)
+    assert found["microseconds"] == pytest.approx(1.0)
+
+
+def test_nobody_is_asked_twice_until_the_code_changes(tmp_path):
+    asked = []
+
+    def even(stream):
+        asked.append(stream.name)
+        return Said(np.full((len(stream.y), 2), 0.5), 1.0)
+
+    learner = Learner(even, ("kernels",))
+    once = ask("even", learner, STREAM, tmp_path)
+    n_asked = len(asked)
+    again = ask("even", learner, STREAM, tmp_path)
+    assert len(asked) == n_asked
+    np.testing.assert_array_equal(once.probabilities, again.probabilities)
+
+    ask("even", Learner(even, ("features",)), STREAM, tmp_path)
+    assert len(asked) == 2 * n_asked
+
+
+def test_the_script_prints_tables_and_writes_numbers(tmp_path, capsys):
+    out = tmp_path / "figures.json"
+    main(["--streams", "thyroid", "--models", "AROW,VVM", "--json", str(out)])
+    printed = capsys.readouterr().out
+    assert "Log-loss" in printed
+    assert "Mean rank" in printed
+    assert [figure["learner"] for figure in json.loads(out.read_text())] == ["AROW", "VVM"]
+
+
+def test_a_name_that_nobody_has_is_refused():
+    with pytest.raises(SystemExit, match="unknown: nobody"):
+        main(["--models", "nobody"])
+
+
+def test_the_mix_is_held_against_its_best_expert_and_the_forest(capsys):
+    common = {"stream": "small", "rows": 100, "calibration_error": 0.02}
+    mix = {"learner": "AutoVVM", "log_loss": 0.31, "best_expert": 0.3, "n_experts": 8}
+    forest = {"learner": "ARF", "log_loss": 0.4, "best_expert": None, "n_experts": None}
+    results = [common | mix | {"microseconds": 30.0}, common | forest | {"microseconds": 300.0}]
+    print_auto(pd.DataFrame(results))
+    printed = capsys.readouterr().out
+    assert "0.1000" in printed
+    assert f"{0.3 * 1.01 + np.log(8) / 100:.4f}" in printed

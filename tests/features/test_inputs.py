@@ -1,0 +1,117 @@
+"""Rows of any table become inputs of unit scale, without a look ahead."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from virtualvector.features.columns import columns_of
+from virtualvector.features.inputs import SLOTS, RunningInputs
+
+
+def numbers(rows):
+    return list(np.asarray(rows, float).T)
+
+
+def test_numbers_are_scaled_by_the_rows_up_to_them():
+    rows = np.random.default_rng(0).normal(3.0, 2.0, size=(200, 3))
+    inputs = RunningInputs([False] * 3).learn(numbers(rows))
+    for t in (1, 10, 199):
+        so_far = rows[: t + 1]
+        expected = np.arcsinh((rows[t] - so_far.mean(axis=0)) / so_far.std(axis=0))
+        np.testing.assert_allclose(inputs[t], expected, rtol=1e-9)
+
+
+def test_scaling_before_learning_a_row_gives_what_learning_it_gives():
+    rows = numbers(np.random.default_rng(1).normal(size=(50, 2)))
+    running = RunningInputs([False, False])
+    for t in range(50):
+        row = [column[t : t + 1] for column in rows]
+        before = running.scale(row)
+        np.testing.assert_array_equal(before, running.scale(row))
+        np.testing.assert_array_equal(before, running.learn(row))
+
+
+def test_any_cut_gives_the_same_bits():
+    rng = np.random.default_rng(2)
+    columns = [rng.normal(size=90), rng.integers(12, size=90).astype(str)]
+    whole = RunningInputs([False, True]).learn(columns)
+    pieces = RunningInputs([False, True])
+    cut = [pieces.learn([c[a:b] for c in columns]) for a, b in ((0, 1), (1, 40), (40, 90))]
+    np.testing.assert_array_equal(np.vstack(cut), whole)
+
+
+def test_gaps_become_the_mean_and_are_counted():
+    running = RunningInputs([False])
+    inputs = running.learn([np.array([1.0, np.nan, 3.0, np.nan])])
+    without = RunningInputs([False]).learn([np.array([1.0, 3.0])])
+    np.testing.assert_array_equal(inputs[[1, 3]], 0)
+    np.testing.assert_array_equal(inputs[[0, 2]], without)
+    assert running.gaps.tolist() == [2]
+
+
+def test_a_constant_column_says_nothing():
+    inputs = RunningInputs([False]).learn([np.full(50, 0.1)])
+    np.testing.assert_array_equal(inputs, 0)
+
+
+@given(arrays(float, (12, 2), elements=st.floats(allow_infinity=False)))
+def test_inputs_are_finite_for_any_numbers(rows):
+    assert np.all(np.isfinite(RunningInputs([False] * 2).learn(numbers(rows))))
+
+
+def test_a_column_that_drifts_is_followed():
+    column = np.concatenate([np.zeros(20_000), np.full(60_000, 100.0)])
+    column += np.random.default_rng(3).normal(size=len(column))
+    running = RunningInputs([False])
+    running.learn([column])
+    assert running.means[0] == pytest.approx(100.0, rel=0.01)
+
+
+def test_first_names_have_a_slot_each_and_later_ones_a_direction_of_their_own():
+    names = np.array([f"n{k}" for k in range(SLOTS + 4)])
+    inputs = RunningInputs([True]).learn([names])
+    np.testing.assert_array_equal(inputs[:SLOTS], np.eye(SLOTS))
+    np.testing.assert_allclose(np.linalg.norm(inputs[SLOTS:], axis=1), 1)
+    assert len(np.unique(inputs, axis=0)) == SLOTS + 4
+    again = RunningInputs([True]).learn([names])
+    np.testing.assert_array_equal(inputs, again)
+
+
+def test_a_missing_name_is_a_name():
+    inputs = RunningInputs([True]).learn([np.array(["a", None, "a", np.nan], dtype=object)])
+    np.testing.assert_array_equal(inputs[1], inputs[3])
+    assert not np.array_equal(inputs[0], inputs[1])
+
+
+TABLE = {"age": [31.0, None, 40.0], "city": ["Rome", "Oslo", None], "n": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(TABLE),
+        pd.DataFrame(TABLE).astype({"city": "category", "n": "Int64"}),
+        pl.DataFrame(TABLE),
+        pa.table(TABLE),
+        np.array([[31.0, "Rome", 1], [None, "Oslo", 2], [40.0, None, 3]], dtype=object),
+    ],
+    ids=["pandas", "pandas types", "polars", "Arrow", "objects"],
+)
+def test_tables_of_any_make_have_the_same_columns(table):
+    columns = columns_of(table)
+    assert columns.named == [False, True, False]
+    np.testing.assert_array_equal(columns.values[0], [31.0, np.nan, 40.0])
+    np.testing.assert_array_equal(columns.values[2], [1.0, 2.0, 3.0])
+    assert list(columns.values[1][:2]) == ["Rome", "Oslo"]
+
+
+def test_what_is_no_number_is_named():
+    with pytest.raises(ValueError, match="'x' at row 1, column 'age'"):
+        columns_of(pd.DataFrame({"age": [1.0, "x"]}, dtype=object), named=[False])
+    with pytest.raises(ValueError, match="infinity at row 2, column 'age'"):
+        columns_of(pd.DataFrame({"age": [1.0, 2.0, np.inf]}))
