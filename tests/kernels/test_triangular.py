@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from virtualvector.kernels.triangular import condition, multiply, multiply_transposed, rank_one
+from virtualvector.kernels.triangular import (
+    condition,
+    multiply,
+    multiply_transposed,
+    rank_one,
+    widen,
+)
 
 
 def random_factor(rng, d):
@@ -43,6 +49,21 @@ def test_conditioning_adds_a_precision_along_one_direction(d, strength):
     np.testing.assert_allclose(image, old_image, rtol=1e-12, atol=1e-12)
     assert np.array_equal(factor, np.tril(factor))
     assert np.all(np.diag(factor) > 0)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 40])
+@pytest.mark.parametrize("scale", [0.0, 1e-8, 1.0, 1e8])
+def test_widening_adds_a_variance_along_one_direction(d, scale):
+    rng = np.random.default_rng(d)
+    for last in {0, d // 2, d - 1}:
+        factor, x = random_factor(rng, d), scale * rng.normal(size=d)
+        x[last + 1 :] = 0.0
+        expected = factor.T @ factor + np.outer(x, x)
+        widen(factor, x, last)
+        largest = np.abs(expected).max()
+        np.testing.assert_allclose(factor.T @ factor, expected, rtol=0, atol=1e-14 * d * largest)
+        assert np.array_equal(factor, np.tril(factor))
+        assert np.all(np.diag(factor) > 0)
 
 
 def test_a_variance_stays_positive_where_the_dense_update_fails():

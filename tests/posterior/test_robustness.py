@@ -1,5 +1,7 @@
 """Any finite data, any settings: a proper posterior, and no nan."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,6 +73,7 @@ hows = st.builds(
     merge_pairs=st.sampled_from([0, 1, 3, 10]),
     tolerance=st.sampled_from([1e-10, 1e-2, 0.0]),
     max_sweeps=st.sampled_from([0, 1, 5, 50]),
+    half_life=st.just(math.inf),
 )
 
 

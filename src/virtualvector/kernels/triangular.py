@@ -91,6 +91,27 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
 
 
 @compiled
+def turn(row: Array, other: Array, last: int, cosine: float, sine: float) -> None:
+    """One rotation of `widen`: row ← cosine·row + sine·other, other ← cosine·other − sine·row."""
+    for i in range(last + 1):
+        entry = row[i]
+        row[i] = cosine * entry + sine * other[i]
+        other[i] = cosine * other[i] - sine * entry
+
+
+@compiled
+def widen(factor: Array, x: Array, last: int) -> None:
+    """Add a variance along x: V ← V + xxᵀ. Entries of x beyond ``last`` are zero; x is used up.
+
+    U with one more row xᵀ is a factor of UᵀU + xxᵀ; rotating that row against those of U, last one
+    first, turns it to zero. The diagonal only grows: the result is proper whatever the rounding.
+    """
+    for j in range(last, -1, -1):
+        radius = math.hypot(factor[j, j], x[j])
+        turn(factor[j], x, j, factor[j, j] / radius, x[j] / radius)
+
+
+@compiled
 def rank_one(matrix: Array, size: int, column: Array, scale: float) -> None:
     """Add ``scale·column·columnᵀ`` to the leading ``size × size`` block."""
     for i in range(size):

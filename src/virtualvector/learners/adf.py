@@ -13,7 +13,7 @@ class ADFClassifier(BayesianLinearClassifier):
 
     Parameters
     ----------
-    label_noise, margin_noise, prior_variance, fit_intercept
+    label_noise, margin_noise, prior_variance, fit_intercept, half_life
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -33,11 +33,13 @@ class ADFClassifier(BayesianLinearClassifier):
         margin_noise: float = 0.0,
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
+        half_life: float | None = None,
     ) -> None:
         self.label_noise = label_noise
         self.margin_noise = margin_noise
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
+        self.half_life = half_life
 
     def _settings(self) -> Settings:
         # With a single factor the first visit is already exact.

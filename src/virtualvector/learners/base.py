@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -53,6 +54,7 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
     margin_noise: float
     prior_variance: float
     fit_intercept: bool
+    half_life: float | None = None  # not every learner can forget
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "label_noise": [Interval(Real, 0, 0.5, closed="left")],
@@ -63,6 +65,7 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
         "merge_pairs": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "half_life": [None, Interval(Real, 0, None, closed="neither")],
     }
 
     @abstractmethod
@@ -74,6 +77,7 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
             label_noise=float(self.label_noise),
             # The engine's prior variance is one; only the ratio matters.
             margin_noise=float(self.margin_noise / self.prior_variance),
+            half_life=math.inf if self.half_life is None else float(self.half_life),
         )
 
     def _settling(self) -> Settings | None:

@@ -42,6 +42,11 @@ class VVMClassifier(BayesianLinearClassifier):
         Expectation propagation ends when no margin moves by more, in standard deviations.
     max_sweeps : int, default=30
         Most sweeps over the points per row.
+    half_life : float, optional
+        For streams that change: the weights are taken to drift, and the squared correlation with
+        what they were halves in so many rows. What is known fades into the prior. The more rows
+        say, the sooner old ones are outdone: memory reaches back much less than a half-life. By
+        default nothing is forgotten.
 
     Attributes
     ----------
@@ -102,6 +107,7 @@ class VVMClassifier(BayesianLinearClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-10,
         max_sweeps: int = 30,
+        half_life: float | None = None,
     ) -> None:
         self.buffer_size = buffer_size
         self.label_noise = label_noise
@@ -112,6 +118,7 @@ class VVMClassifier(BayesianLinearClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_sweeps = max_sweeps
+        self.half_life = half_life
 
     def _settings(self) -> Settings:
         return self._common_settings()._replace(

@@ -15,7 +15,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     ----------
     buffer_size : int, default=30
         Rows kept between rows.
-    label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps
+    label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -38,6 +38,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-10,
         max_sweeps: int = 30,
+        half_life: float | None = None,
     ) -> None:
         self.buffer_size = buffer_size
         self.label_noise = label_noise
@@ -46,6 +47,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_sweeps = max_sweeps
+        self.half_life = half_life
 
     def _settings(self) -> Settings:
         return self._common_settings()._replace(

@@ -13,6 +13,7 @@ those margins; when there are more, as that of the d weights. Arrays of the othe
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -73,11 +74,12 @@ class Settings(NamedTuple):
     merge_pairs: int = 5  # k, the closest pairs that are tried; 0: never merge
     tolerance: float = 1e-10
     max_sweeps: int = 30
+    half_life: float = math.inf  # rows until half is forgotten; infinite: nothing ever is
 
 
 def plain(settings: Settings) -> Settings:
     """Return the same settings as Python numbers: code is compiled for each set of types."""
-    kinds = (float, float, int, int, int, float, int)
+    kinds = (float, float, int, int, int, float, int, float)
     return Settings._make(kind(value) for kind, value in zip(kinds, settings, strict=True))
 
 

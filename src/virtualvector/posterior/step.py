@@ -10,6 +10,7 @@ import numpy as np
 from virtualvector.kernels.compiled import compiled, part, woven
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array, dot
+from virtualvector.posterior.forgetting import forget_rows
 from virtualvector.posterior.losing import (
     WAS_EVICTED,
     WAS_IGNORED,
@@ -164,6 +165,8 @@ def learn_rows(
         if state.counts[POINTS] == state.points.shape[0]:
             return t
         evidence, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
+        if settings.half_life < math.inf:
+            forget_rows(state, settings, work)
         events.log_probability[t] = evidence
         events.sweeps[t] = sweeps
         events.event[t] = loss.event
