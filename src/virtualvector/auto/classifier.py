@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import DEFAULT, Expert, Sight, affordable_waves
+from virtualvector.auto.experts import DEFAULT, Expert, Outlook, affordable_waves
 from virtualvector.features.columns import Columns, columns_of, is_table
 from virtualvector.features.inputs import RunningInputs
 from virtualvector.kernels.triangular import Array
@@ -46,12 +46,14 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    budget : float, default=1e6
+    budget : float, default=4e5
         The multiplications that all experts together may take for a row, in the beginning, when all
         are awake. The more, the more random waves they look at rows through, and the better curved
         boundaries are met.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
+    n_waves : int, optional
+        The number of random waves, by default as many as the budget allows.
     scale : bool, default=True
         Whether to scale columns. If not, rows are taken as they are and have to be numbers.
     n_jobs : int, default=1
@@ -65,6 +67,8 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         The classes seen or declared.
     weights_ : list of dict
         The experts: what each assumes, its evidence, its weight and whether it is awake.
+    history_ : list of dict
+        The weights of all experts at moments along the stream.
     n_seen_ : int
         The number of rows learned.
     gaps_ : ndarray of shape (n_columns,)
@@ -83,6 +87,7 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Real, 0, None, closed="neither")],
         "experts": [None, "array-like"],
+        "n_waves": [None, Interval(Integral, 1, None, closed="left")],
         "scale": ["boolean"],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
@@ -91,14 +96,16 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        budget: float = 1e6,
+        budget: float = 4e5,
         experts: Sequence[Expert] | None = None,
+        n_waves: int | None = None,
         scale: bool = True,
         n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
         self.budget = budget
         self.experts = experts
+        self.n_waves = n_waves
         self.scale = scale
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -189,6 +196,15 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         ]
 
     @property
+    def history_(self) -> list[dict[str, Any]]:
+        """Who was trusted when: the weights of all experts at moments along the stream."""
+        check_is_fitted(self)
+        return [
+            {"n_rows": moment.n_rows, "weights": moment.weights}
+            for moment in self._committee.record.moments
+        ]
+
+    @property
     def n_seen_(self) -> int:
         """The number of rows learned."""
         check_is_fitted(self)
@@ -227,18 +243,14 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         self._named = columns.named
         experts = DEFAULT if self.experts is None else tuple(Expert(*e) for e in self.experts)
         n_inputs = self._inputs.n_inputs
-        n_classes = _CLASSES_TO_PAY_FOR if classes is None else len(classes)
-        n_waves = affordable_waves(
-            experts, n_inputs, n_classes if n_classes > 2 else 1, float(self.budget)
+        n_waves = self.n_waves
+        if n_waves is None:
+            n_classes = _CLASSES_TO_PAY_FOR if classes is None else len(classes)
+            n_waves = affordable_waves(experts, n_inputs, n_classes, float(self.budget))
+        outlook = Outlook(
+            n_inputs, self._inputs.spread, int(n_waves), float(self.budget), int(self.random_state)
         )
-        bandwidths = dict.fromkeys(expert.bandwidth for expert in experts)
-        sights = {
-            bandwidth: Sight.of(
-                bandwidth, n_inputs, self._inputs.spread, n_waves, int(self.random_state) + k
-            )
-            for k, bandwidth in enumerate(bandwidths)
-        }
-        self._committee = Committee.start(experts, sights, n_inputs, classes)
+        self._committee = Committee.start(experts, outlook, classes)
         self.classes_ = self._committee.classes
 
     def _learn(self, columns: Columns, labels: Labels) -> Array:

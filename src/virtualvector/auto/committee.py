@@ -5,117 +5,108 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.auto.experts import Expert, Sight
+from virtualvector.auto import calibration
+from virtualvector.auto.experts import Expert, Outlook, Sight
 from virtualvector.auto.mixing import mix
+from virtualvector.auto.record import Record
+from virtualvector.auto.watch import Watch
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
 
 SHARE = 1e-4  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
-NEGLIGIBLE = 1e-3  # weight below which an expert goes to sleep
-SETTLING = 4096  # rows by which most experts sleep, counted from the last alarm
-FEWEST = 0.25  # the share of experts that may then be awake
-FRESH_SHARE = 0.1  # of the weight, to those that wake up
-ALARM = 5.0  # standard deviations by which a block has to be worse than those before it
-ALARM_HISTORY = 8  # blocks needed to know what is usual
-LONGEST_HISTORY = 32  # blocks that count towards it
-AFTERMATH = 4  # blocks after an alarm in which those who fail begin anew instead of sleeping
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What losses are usual, block by block, to notice when the stream changes."""
-
-    loss: float = 0.0  # of the block that is under way
-    n_blocks: int = 0
-    mean: float = 0.0
-    square: float = 0.0  # mean squared deviation
-
-    def with_loss(self, loss: float) -> Watch:
-        """Add to the loss of the block that is under way."""
-        return replace(self, loss=self.loss + loss)
-
-    def end_block(self) -> tuple[Watch, bool]:
-        """Return what is usual now, and whether the block that ends was alarming."""
-        loss = self.loss / BLOCK
-        limit = self.mean + ALARM * self.square**0.5
-        if self.n_blocks >= ALARM_HISTORY and loss > limit:
-            return Watch(), True
-        n = min(self.n_blocks + 1, LONGEST_HISTORY)
-        mean = self.mean + (loss - self.mean) / n
-        square = self.square + ((loss - self.mean) * (loss - mean) - self.square) / n
-        return Watch(0.0, self.n_blocks + 1, mean, square), False
+PATIENCE = 256  # rows that all experts have, from the start or an alarm, to show what they can
+FEWEST = 0.25  # the share of experts that stay awake for good
+FRESH_SHARE = 0.1  # of the weight, to those that begin
+HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
+FORKING = 512  # calm rows before it gets them
+GROWING = 256  # rows between one growth and the next
+MOST_DETAIL = 8
 
 
 @dataclass(frozen=True)
 class Committee:
     """Experts, what each has learned, and how much each is trusted; learning returns a new one.
 
-    Experts that have become negligible sleep: they neither learn nor predict, and cost nothing.
-    When the stream changes, which shows in losses that are not usual, all wake up, and those who
-    slept begin anew: what they knew is of another time.
+    At first all are awake. Then the worst fall asleep, one after the other: they neither learn nor
+    predict, and cost nothing. What they leave of the budget goes to the best one, which sees rows
+    in more and more detail, and to twins of it that forget, in case the stream drifts. When the
+    stream changes at once, which shows in more surprises than expected, all begin anew, beside the
+    best one and the twin, who keep what they know.
     """
 
+    outlook: Outlook
+    at_start: tuple[Expert, ...]
     experts: tuple[Expert, ...]
-    sights: dict[float | None, Sight]
-    priors: tuple[OneAgainstRest, ...]
+    classes_at_start: Labels | None
     posteriors: tuple[OneAgainstRest, ...]
-    weights: Array  # of all experts; they sum to one over those awake
+    weights: Array  # of all experts; those asleep have none, the others sum to one
     awake: NDArray[np.bool_]
     evidence: Array  # log-probability that each gave to what came while it was awake
+    corrections: Array  # how much each way to correct the mix is trusted
     watch: Watch
+    record: Record
     n_rows: int = 0
     calm_since: int = 0  # the row of the last alarm
+    grown_at: int = 0  # the row at which the best one grew last
 
     @classmethod
     def start(
-        cls,
-        experts: Sequence[Expert],
-        sights: dict[float | None, Sight],
-        n_inputs: int,
-        classes: Labels | None,
+        cls, experts: Sequence[Expert], outlook: Outlook, classes: Labels | None
     ) -> Committee:
         """Return experts that know nothing and are trusted alike."""
-        priors = tuple(
-            OneAgainstRest.prior(
-                sights[expert.bandwidth].n_features(n_inputs) + 1, expert.settings(), None, classes
-            )
-            for expert in experts
-        )
         n = len(experts)
         return cls(
-            tuple(experts), sights, priors, priors, np.full(n, 1.0 / n), np.ones(n, bool),
-            np.zeros(n), Watch(),
-        )  # fmt: skip
+            outlook=outlook,
+            at_start=tuple(experts),
+            experts=tuple(experts),
+            classes_at_start=classes,
+            posteriors=tuple(outlook.prior(expert, classes) for expert in experts),
+            weights=np.full(n, 1.0 / n),
+            awake=np.ones(n, bool),
+            evidence=np.zeros(n),
+            corrections=calibration.first_weights(),
+            watch=Watch(),
+            record=Record(),
+        )
 
     @property
     def classes(self) -> Labels:
         """The classes known so far."""
         return self.posteriors[0].classes
 
+    @property
+    def takes_new_classes(self) -> bool:
+        """Whether classes may come that were not known from the start."""
+        return self.classes_at_start is None
+
+    @cached_property
+    def operations(self) -> float:
+        """About how many multiplications the next row takes."""
+        awake = np.flatnonzero(self.awake)
+        return sum(self.outlook.operations(self.experts[e], len(self.classes)) for e in awake)
+
     def predict(self, inputs: Array) -> Array:
         """Return the mixed probability of each class."""
         seen = self._seen(inputs)
         mixed = np.zeros((len(inputs), len(self.classes)))
         for e in np.flatnonzero(self.awake):
-            said = self.posteriors[e].probabilities(seen[self.experts[e].bandwidth])
-            mixed += self.weights[e] * said
-        return mixed
-
-    @property
-    def takes_new_classes(self) -> bool:
-        """Whether classes may come that were not known from the start."""
-        return self.posteriors[0].unseen is not None
+            mixed += self.weights[e] * self.posteriors[e].probabilities(seen[self._sight(e)])
+        return _corrected(mixed, np.zeros(0, np.int64), self.corrections.copy(), learn=False)
 
     def learn(
         self, inputs: Array, labels: Labels, pool: ThreadPoolExecutor | None = None
     ) -> tuple[Committee, Array]:
-        """Learn rows; also return what was said of each before, one column per class."""
+        """Learn rows; also return what was said of each before, one column per class.
+
+        Decisions fall after certain numbers of rows, however the stream is cut into calls.
+        """
         committee = self
         classes = np.union1d(self.classes, labels) if self.takes_new_classes else self.classes
         said = np.zeros((len(inputs), len(classes)))
@@ -139,11 +130,7 @@ class Committee:
         return sorted(stops)
 
     def _welcome(self, label: Labels) -> Committee:
-        return replace(
-            self,
-            priors=tuple(prior.welcome(label) for prior in self.priors),
-            posteriors=tuple(posterior.welcome(label) for posterior in self.posteriors),
-        )
+        return replace(self, posteriors=tuple(each.welcome(label) for each in self.posteriors))
 
     def _learn(
         self, inputs: Array, labels: Labels, pool: ThreadPoolExecutor | None
@@ -153,15 +140,19 @@ class Committee:
         awake: list[int] = np.flatnonzero(self.awake).tolist()
 
         def learn(e: int) -> Any:
-            return self.posteriors[e].predict_then_learn(seen[self.experts[e].bandwidth], labels)
+            return self.posteriors[e].predict_then_learn(seen[self._sight(e)], labels)
 
         results = list(pool.map(learn, awake) if pool else map(learn, awake))
-        said = np.array([stated.probabilities for _, stated in results])
+        said = np.array([each.probabilities for _, each in results])
         mixed = np.empty(said.shape[1:])
         weights, evidence = self.weights.copy(), self.evidence.copy()
         of_awake, evidence_of_awake = weights[awake], evidence[awake]
         came = np.searchsorted(self.classes, labels)
-        loss = mix(said, came, of_awake, evidence_of_awake, SHARE, mixed)
+        # Added up row by row, so that sums do not depend on how calls are cut.
+        tally = np.array([self.watch.excess, self.watch.variance])
+        mix(said, came, of_awake, evidence_of_awake, SHARE, tally, mixed)
+        corrections = self.corrections.copy()
+        stated = _corrected(mixed, came, corrections, learn=True)
         weights[awake], evidence[awake] = of_awake, evidence_of_awake
         posteriors = list(self.posteriors)
         for e, (posterior, _) in zip(awake, results, strict=True):
@@ -171,46 +162,148 @@ class Committee:
             posteriors=tuple(posteriors),
             weights=weights,
             evidence=evidence,
-            watch=self.watch.with_loss(loss),
+            corrections=corrections,
+            watch=self.watch._replace(excess=float(tally[0]), variance=float(tally[1])),
             n_rows=self.n_rows + len(labels),
         )
-        return (learned._end_block() if learned.n_rows % BLOCK == 0 else learned), mixed
+        return (learned._end_block() if learned.n_rows % BLOCK == 0 else learned), stated
 
     def _end_block(self) -> Committee:
         """Decide who is awake in the next block."""
         watch, alarm = self.watch.end_block()
-        if alarm:
-            return replace(self, watch=watch, calm_since=self.n_rows)._wake(~self.awake)
+        weights = dict(zip(self.experts, self.weights.tolist(), strict=True))
+        known = replace(self, watch=watch, record=self.record.with_block(self.n_rows, weights))
+        return known._begin_anew() if alarm else known._put_to_sleep()._fork()._grow()
+
+    def _begin_anew(self) -> Committee:
+        """Let all begin anew, beside the most trusted and the most trusted that forgets."""
+        forgetful = self._best_forgetful()
+        kept = sorted({self._best()} | (set() if forgetful is None else {forgetful}))
+        n = len(self.at_start)
+        of_kept = self.weights[kept] / self.weights[kept].sum()
+        fresh = tuple(self._prior(expert) for expert in self.at_start)
+        return replace(
+            self,
+            experts=self.at_start + tuple(self.experts[e] for e in kept),
+            posteriors=fresh + tuple(self.posteriors[e] for e in kept),
+            weights=np.append(np.full(n, FRESH_SHARE / n), (1.0 - FRESH_SHARE) * of_kept),
+            awake=np.ones(n + len(kept), bool),
+            evidence=np.append(np.zeros(n), self.evidence[kept]),
+            calm_since=self.n_rows,
+            grown_at=self.n_rows,
+        )
+
+    def _put_to_sleep(self) -> Committee:
+        """Let the worst fall asleep: half of all after 700 calm rows, three quarters after 2000.
+
+        One that forgets stays awake, to notice when the stream drifts away slowly. In any case the
+        budget is kept, once all have had time to show what they can.
+        """
         calm = self.n_rows - self.calm_since
-        most = max(1, int(np.ceil(len(self.experts) * max(FEWEST, 1.0 - calm / SETTLING))))
+        share = max(FEWEST, min(1.0, (PATIENCE / calm) ** (2 / 3)))
+        most = max(1, int(share * len(self.experts)))
         by_weight = np.argsort(-self.weights, kind="stable")
-        tired = self.awake & (self.weights < NEGLIGIBLE)
-        tired[by_weight[most:]] |= self.awake[by_weight[most:]]
-        tired[by_weight[0]] = False
-        if not tired.any():
-            return replace(self, watch=watch)
-        weights = np.where(self.awake & ~tired, self.weights, 0.0)
-        rested = replace(
-            self, watch=watch, awake=self.awake & ~tired, weights=weights / weights.sum()
-        )
-        if self.calm_since > 0 and calm <= AFTERMATH * BLOCK:
-            return rested._wake(tired)
-        return rested
+        costs = np.array([self._operations(self.experts[e]) for e in by_weight])
+        affordable = max(1, int(np.searchsorted(np.cumsum(costs), self.outlook.budget, "right")))
+        stay = by_weight[: min(most, affordable) if calm >= BLOCK else most]
+        awake = np.zeros_like(self.awake)
+        awake[stay] = True
+        forgetful = self._best_forgetful()
+        if forgetful is not None and len(stay) > 0 and not awake[forgetful]:
+            awake[stay[-1]] = len(stay) == 1
+            awake[forgetful] = True
+        weights = np.where(awake & self.awake, self.weights, 0.0)
+        return replace(self, awake=awake & self.awake, weights=weights / weights.sum())
 
-    def _wake(self, sleepers: NDArray[np.bool_]) -> Committee:
-        """Let some begin anew, with a part of the trust."""
-        if not sleepers.any():
+    def _fork(self) -> Committee:
+        """Let the best one have twins that know all it knows, and forget."""
+        best = self._best()
+        expert = self.experts[best]
+        twins = tuple(expert._replace(half_life=half_life) for half_life in HALF_LIVES)
+        early = self.n_rows - self.calm_since < FORKING
+        if early or expert.half_life is not None or len(self.at_start) == 1:
             return self
-        posteriors = tuple(
-            prior if wakes else posterior
-            for prior, posterior, wakes in zip(self.priors, self.posteriors, sleepers, strict=True)
+        if any(self._same(twin, each) for twin in twins for each in self.experts):
+            return self
+        posterior = self.posteriors[best]
+        n = len(twins)
+        weights = self.weights.copy()
+        weights[best] *= 1.0 - FRESH_SHARE
+        return replace(
+            self,
+            experts=self.experts + twins,
+            posteriors=self.posteriors
+            + tuple(replace(posterior, settings=twin.settings()) for twin in twins),
+            weights=np.append(weights, np.full(n, FRESH_SHARE * self.weights[best] / n)),
+            awake=np.append(self.awake, np.ones(n, bool)),
+            evidence=np.append(self.evidence, np.full(n, self.evidence[best])),
         )
-        weights = np.where(
-            sleepers, FRESH_SHARE / sleepers.sum(), (1.0 - FRESH_SHARE) * self.weights
-        )
-        return replace(self, posteriors=posteriors, weights=weights, awake=self.awake | sleepers)
 
-    def _seen(self, inputs: Array) -> dict[float | None, Array]:
+    def _grow(self) -> Committee:
+        """Let the best one and its twins see more, if the budget allows."""
+        best = self.experts[self._best()]
+        alike = [e for e in np.flatnonzero(self.awake) if self._same(self.experts[e], best, True)]
+        more = min(2 * best.detail, MOST_DETAIL)
+        if best.bandwidth is None or more == best.detail or len(self.at_start) == 1:
+            return self
+        larger = [self.experts[e]._replace(detail=more) for e in alike]
+        operations = self.operations + sum(
+            self._operations(new) - self._operations(self.experts[e])
+            for new, e in zip(larger, alike, strict=True)
+        )
+        if operations > self.outlook.budget or self.n_rows - self.grown_at < GROWING:
+            return self
+        experts, posteriors = list(self.experts), list(self.posteriors)
+        for e, new in zip(alike, larger, strict=True):
+            n_more = self.outlook.n_weights(new) - self.outlook.n_weights(experts[e])
+            experts[e], posteriors[e] = new, posteriors[e].with_more_weights(n_more)
+        return replace(
+            self, experts=tuple(experts), posteriors=tuple(posteriors), grown_at=self.n_rows
+        )
+
+    @staticmethod
+    def _same(one: Expert, other: Expert, detail: bool = False) -> bool:
+        """Whether experts assume the same but for how fast they forget, or for the detail."""
+        if detail:
+            return one._replace(half_life=None) == other._replace(half_life=None)
+        return one._replace(detail=1) == other._replace(detail=1)
+
+    def _best(self) -> int:
+        return int(np.argmax(self.weights))
+
+    def _best_forgetful(self) -> int | None:
+        weights = [
+            weight if expert.half_life is not None and awake else -1.0
+            for expert, weight, awake in zip(self.experts, self.weights, self.awake, strict=True)
+        ]
+        return int(np.argmax(weights)) if max(weights) >= 0.0 else None
+
+    def _operations(self, expert: Expert) -> float:
+        return self.outlook.operations(expert, len(self.classes))
+
+    def _prior(self, expert: Expert) -> OneAgainstRest:
+        """Return what an expert knows that begins now."""
+        prior = self.outlook.prior(expert, self.classes_at_start)
+        if self.takes_new_classes:
+            for k in range(len(self.classes)):
+                prior = prior.welcome(self.classes[k : k + 1])
+        return prior
+
+    def _sight(self, e: Any) -> Sight:
+        return self.outlook.sight(self.experts[e])
+
+    def _seen(self, inputs: Array) -> dict[Sight, Array]:
         """Return what those awake see of each row."""
-        kinds = dict.fromkeys(self.experts[e].bandwidth for e in np.flatnonzero(self.awake))
-        return {bandwidth: self.sights[bandwidth](inputs) for bandwidth in kinds}
+        sights = dict.fromkeys(self._sight(e) for e in np.flatnonzero(self.awake))
+        return {sight: self.outlook.look(sight, inputs) for sight in sights}
+
+
+def _corrected(mixed: Array, came: NDArray[np.int64], weights: Array, learn: bool) -> Array:
+    """Return what is stated in place of a mix; learn from what came in place."""
+    stated = np.empty_like(mixed)
+    powers, shares = calibration.POWERS, calibration.SHARES
+    work = np.empty((len(powers), mixed.shape[1]))
+    calibration.correct(
+        mixed, came, powers, shares, weights, calibration.SHARE, learn, work, stated
+    )
+    return stated

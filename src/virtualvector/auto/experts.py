@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from virtualvector.features import RandomFourierFeatures
 from virtualvector.kernels.triangular import Array
+from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
 from virtualvector.posterior import Settings
 
 LINEAR_SHARE = 0.5  # length of the columns beside that of the waves
-FEWEST_WAVES, MOST_WAVES = 50, 1000
+FEWEST_WAVES, MOST_WAVES = 20, 1000
+STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for the best to grow
 
 
 class Expert(NamedTuple):
@@ -23,6 +27,8 @@ class Expert(NamedTuple):
     label_noise: float = 0.0  # ε
     buffer_size: int = 0  # virtual points
     half_life: float | None = None  # rows after which half is forgotten; None: never
+    detail: int = 1  # how many times as many waves as usual
+    merge_pairs: int = 0  # closest pairs of points that are tried to merge
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
@@ -30,71 +36,103 @@ class Expert(NamedTuple):
             label_noise=self.label_noise,
             margin_noise=self.margin_noise,
             buffer_size=self.buffer_size,
+            half_life=math.inf if self.half_life is None else self.half_life,
+            merge_pairs=self.merge_pairs,
         )
 
 
 class Sight(NamedTuple):
     """What experts see of a row: its inputs, and waves of a bandwidth."""
 
-    waves: RandomFourierFeatures | None
-    scale: float  # of the inputs beside the waves
+    bandwidth: float | None
+    n_waves: int
 
-    @classmethod
-    def of(
-        cls, bandwidth: float | None, n_inputs: int, spread: float, n_waves: int, seed: int
-    ) -> Sight:
-        """Return what experts of a bandwidth see of rows whose squared length is ``spread``."""
-        if bandwidth is None:
-            return cls(None, 1.0)
-        waves = RandomFourierFeatures(
-            n_waves, bandwidth=bandwidth * float(np.sqrt(2.0 * spread)), random_state=seed
-        )
-        return cls(waves.fit(np.zeros((1, n_inputs))), LINEAR_SHARE / float(np.sqrt(spread)))
 
-    def __call__(self, inputs: Array) -> Array:
-        """Return what is seen of each row."""
-        if self.waves is None:
+class Outlook(NamedTuple):
+    """What all experts of a committee share: the inputs of the stream, and the budget."""
+
+    n_inputs: int
+    spread: float  # typical squared length of a row
+    n_waves: int
+    budget: float  # multiplications per row
+    seed: int = 0
+
+    def sight(self, expert: Expert) -> Sight:
+        """Return what an expert sees."""
+        n_waves = 0 if expert.bandwidth is None else expert.detail * self.n_waves
+        return Sight(expert.bandwidth, n_waves)
+
+    def look(self, sight: Sight, inputs: Array) -> Array:
+        """Return what is seen of each row: waves, the inputs, and what more waves there are.
+
+        Whoever sees more sees the same at the same places, and more behind it.
+        """
+        if sight.bandwidth is None:
             return inputs
-        return np.hstack([self.waves.transform(inputs), self.scale * inputs])
+        bandwidth = sight.bandwidth * math.sqrt(2.0 * self.spread)
+        parts = [
+            _waves(self.n_waves, bandwidth, self.n_inputs, self.seed + k).transform(inputs)
+            for k in range(sight.n_waves // self.n_waves)
+        ]
+        parts.insert(1, LINEAR_SHARE / math.sqrt(self.spread) * inputs)
+        return np.hstack(parts)
 
-    def n_features(self, n_inputs: int) -> int:
-        """Return the length of what is seen of a row."""
-        return n_inputs + (0 if self.waves is None else 2 * len(self.waves.frequencies_))
+    def n_weights(self, expert: Expert) -> int:
+        """Return how many weights a posterior of an expert has."""
+        return 2 * self.sight(expert).n_waves + self.n_inputs + 1
+
+    def prior(self, expert: Expert, classes: Labels | None) -> OneAgainstRest:
+        """Return what an expert knows before the first row."""
+        return OneAgainstRest.prior(self.n_weights(expert), expert.settings(), None, classes)
+
+    def operations(self, expert: Expert, n_classes: int) -> float:
+        """Return about how many multiplications an expert takes to predict and learn a row."""
+        n_posteriors = n_classes if n_classes > 2 else 1
+        return n_posteriors * _operations(self.n_weights(expert), expert.buffer_size)
 
 
-def operations(n_weights: int, buffer_size: int) -> float:
-    """Return about how many multiplications one posterior takes to predict and learn a row."""
+@cache
+def _waves(n_waves: int, bandwidth: float, n_inputs: int, seed: int) -> RandomFourierFeatures:
+    waves = RandomFourierFeatures(n_waves, bandwidth=bandwidth, random_state=seed)
+    return waves.fit(np.zeros((1, n_inputs)))
+
+
+def _operations(n_weights: int, buffer_size: int) -> float:
     points = buffer_size + 1 if buffer_size else 0
     return 2.0 * n_weights**2 + 250.0 * points**2
 
 
-def affordable_waves(experts: Sequence[Expert], n_inputs: int, n_states: int, budget: float) -> int:
-    """Return how many waves experts can have if all of them together stay within a budget.
+def affordable_waves(
+    experts: Sequence[Expert], n_inputs: int, n_classes: int, budget: float
+) -> int:
+    """Return how many waves experts can have if all of them together stay within a budget's share.
 
     The budget is in multiplications per row, not in seconds: results should not depend on how fast
     a machine is.
     """
-    with_waves = [expert for expert in experts if expert.bandwidth is not None]
-    if not with_waves:
+    with_waves = sum(expert.bandwidth is not None for expert in experts)
+    if with_waves == 0:
         return 0
-    fixed = n_states * sum(
-        operations(0 if expert.bandwidth is not None else n_inputs + 1, expert.buffer_size)
+    n_posteriors = n_classes if n_classes > 2 else 1
+    fixed = sum(
+        _operations(n_inputs + 1 if expert.bandwidth is None else 0, expert.buffer_size)
         for expert in experts
     )
-    left = max(budget - fixed, 0.0)
-    n_weights = (left / (2.0 * n_states * len(with_waves))) ** 0.5
-    return int(np.clip((n_weights - n_inputs - 1) / 2.0, FEWEST_WAVES, MOST_WAVES))
+    left = max(STARTING_SHARE * budget / n_posteriors - fixed, 0.0)
+    n_weights = math.sqrt(left / (2.0 * with_waves))
+    return int(min(max((n_weights - n_inputs - 1) / 2.0, FEWEST_WAVES), MOST_WAVES))
 
 
-# Chosen by which assumptions did best on ordinary streams: little noise or much, smooth or not.
+# Little noise or much, planes or curves, steady or drifting. What is in the list was picked by how
+# well the best of it does on the streams of benchmarks/streams.py.
 DEFAULT = (
-    Expert(None, 1.0),
-    Expert(None, 10.0),
+    Expert(None, 1.0, buffer_size=10),
     Expert(None, 1.0, label_noise=0.02),
+    Expert(None, 3.0, label_noise=0.02),
+    Expert(0.25, 0.3, label_noise=0.02),
+    Expert(0.5, 0.01),
     Expert(0.5, 0.1),
-    Expert(0.5, 0.01, label_noise=0.02),
-    Expert(1.0, 0.1),
-    Expert(1.0, 0.01, label_noise=0.02),
-    Expert(2.0, 0.1),
-    Expert(2.0, 0.01, label_noise=0.02),
+    Expert(0.5, 0.1, label_noise=0.02),
+    Expert(1.0, 0.03, label_noise=0.02),
+    Expert(1.0, 0.3, label_noise=0.02),
 )

@@ -16,8 +16,8 @@ _LEAST = 1e-300  # of a probability that a weight is multiplied with
 @compiled
 def mix(
     said: Array, came: NDArray[np.int64], weights: Array, evidence: Array, share: float,
-    mixed: Array,
-) -> float:  # fmt: skip
+    tally: Array, mixed: Array,
+) -> None:  # fmt: skip
     """Write the mixed probabilities of each row, then move weights by what came.
 
     After every row, weight w of an expert that gave probability p to what came becomes w·p, over
@@ -36,23 +36,26 @@ def mix(
         The log-probability that each expert gave to what came, so far; changed in place.
     share : float
         What is given away.
+    tally : array of shape (2,)
+        How much more the mix has lost than it expected, and the variance that it expected of that;
+        changed in place. The loss at a row is −log p of what came.
     mixed : array of shape (T, K)
         Written to.
-
-    Returns
-    -------
-    float
-        The loss of the mix, −log p of what came, summed over the rows.
     """
     n_experts, n_rows, n_classes = said.shape
-    loss = 0.0
     for t in range(n_rows):
+        expected = 0.0
+        square = 0.0
         for k in range(n_classes):
             total = 0.0
             for e in range(n_experts):
                 total += weights[e] * said[e, t, k]
             mixed[t, k] = total
-        loss -= math.log(max(mixed[t, came[t]], _LEAST))
+            loss = -math.log(max(total, _LEAST))
+            expected += total * loss
+            square += total * loss * loss
+        tally[0] += -math.log(max(mixed[t, came[t]], _LEAST)) - expected
+        tally[1] += max(square - expected * expected, 0.0)
         total = 0.0
         for e in range(n_experts):
             gave = max(said[e, t, came[t]], _LEAST)
@@ -61,4 +64,3 @@ def mix(
             total += weights[e]
         for e in range(n_experts):
             weights[e] = (1.0 - share) * weights[e] / total + share / n_experts
-    return loss

@@ -21,6 +21,7 @@ from virtualvector.posterior import (
     mirror,
     settle,
     standardised_margins,
+    with_more_weights,
 )
 
 Labels = np.ndarray[tuple[int], np.dtype[Any]]
@@ -146,6 +147,18 @@ class OneAgainstRest:
                 states = [mirror(states[0]), states[0]]
             states.insert(place, self.unseen)
         return replace(self, classes=classes, states=tuple(states))
+
+    def with_more_weights(self, n_more: int) -> OneAgainstRest:
+        """Return the same for rows with more columns at their end, of which nothing is known."""
+
+        def wider(state: State) -> State:
+            return with_more_weights(state, len(state.mean) - 1, n_more)
+
+        return replace(
+            self,
+            states=tuple(wider(state) for state in self.states),
+            unseen=None if self.unseen is None else wider(self.unseen),
+        )
 
     @cached_property
     def settled(self) -> tuple[State, ...]:

@@ -1,7 +1,7 @@
 """The posterior over the weights: its state, how rows change it, the Gaussian it stands for."""
 
 from virtualvector.posterior.gaussian import Gaussian, gaussian, settle
-from virtualvector.posterior.learning import learn, learn_in_place, mirror
+from virtualvector.posterior.learning import learn, learn_in_place, mirror, with_more_weights
 from virtualvector.posterior.prediction import log_probabilities, standardised_margins
 from virtualvector.posterior.state import Settings, State, Strategy, copy_state, empty_state
 from virtualvector.posterior.step import Events
@@ -21,4 +21,5 @@ __all__ = [
     "mirror",
     "settle",
     "standardised_margins",
+    "with_more_weights",
 ]

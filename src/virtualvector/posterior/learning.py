@@ -97,3 +97,40 @@ def mirror(state: State) -> State:
     for name in ("mean", "points", "images", "weight_mean"):
         getattr(state, name)[:] *= -1.0
     return state
+
+
+def with_more_weights(state: State, at: int, n_more: int) -> State:
+    """Return the same state with more weights, of which nothing is known, before the one at ``at``.
+
+    As if the rows so far had had zeros in those columns: exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian, learn
+    >>> from virtualvector.posterior.learning import with_more_weights
+    >>> settings = Settings(buffer_size=0)
+    >>> state, _ = learn(empty_state(2, settings), np.ones((1, 2)), np.ones(1), settings)
+    >>> gaussian(with_more_weights(state, 1, 2)).mean.round(2)
+    array([0.56, 0.  , 0.  , 0.56])
+    """
+
+    def vectors(array: Array) -> Array:
+        return np.insert(array, [at] * n_more, 0.0, axis=-1)
+
+    def factor(array: Array) -> Array:
+        wider = np.insert(vectors(array), [at] * n_more, 0.0, axis=0)
+        wider[range(at, at + n_more), range(at, at + n_more)] = 1.0
+        return wider
+
+    weight_space = len(state.weight_mean) > 0
+    return copy_state(
+        state._replace(
+            mean=vectors(state.mean),
+            factor=factor(state.factor),
+            points=vectors(state.points),
+            images=vectors(state.images),
+            weight_mean=vectors(state.weight_mean) if weight_space else state.weight_mean,
+            weight_factor=factor(state.weight_factor) if weight_space else state.weight_factor,
+        )
+    )

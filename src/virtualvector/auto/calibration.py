@@ -1,0 +1,71 @@
+"""Is the mix too bold or too shy? Ways to correct it, mixed by their evidence like experts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.triangular import Array
+
+# Probabilities are raised to a power, over their sum, then moved towards all alike by a share. The
+# first way leaves them as they are.
+POWERS = np.array([1.0, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
+SHARES = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2])
+TRUST_AS_IT_IS = 0.9  # in the first way, at the start
+SHARE = 1e-4  # of its weight that each way gives to the others at every row
+_LEAST = 1e-300
+
+
+def first_weights() -> Array:
+    """Return how much each way is trusted at the start."""
+    weights = np.full(len(POWERS), (1.0 - TRUST_AS_IT_IS) / (len(POWERS) - 1))
+    weights[0] = TRUST_AS_IT_IS
+    return weights
+
+
+@compiled
+def correct(
+    mixed: Array, came: NDArray[np.int64], powers: Array, shares: Array, weights: Array,
+    share: float, learn: bool, work: Array, stated: Array,
+) -> None:  # fmt: skip
+    """Write the corrected probabilities of each row, then, if ``learn``, move weights by what came.
+
+    Parameters
+    ----------
+    mixed : array of shape (T, K)
+        Probabilities.
+    came : array of shape (T,)
+        The number of the class that came; not looked at unless ``learn``.
+    powers, shares, weights : array of shape (W,)
+        The ways to correct, and how much each is trusted; weights are changed in place.
+    share : float
+        What each way gives to the others at every row.
+    learn : bool
+        Whether to learn.
+    work : array of shape (W, K)
+        Scratch memory.
+    stated : array of shape (T, K)
+        Written to.
+    """
+    n_rows, n_classes = mixed.shape
+    n_ways = len(powers)
+    for t in range(n_rows):
+        for k in range(n_classes):
+            stated[t, k] = 0.0
+        for i in range(n_ways):
+            total = 0.0
+            for k in range(n_classes):
+                work[i, k] = max(mixed[t, k], _LEAST) ** powers[i]
+                total += work[i, k]
+            for k in range(n_classes):
+                work[i, k] = (1.0 - shares[i]) * work[i, k] / total + shares[i] / n_classes
+                stated[t, k] += weights[i] * work[i, k]
+        if not learn:
+            continue
+        total = 0.0
+        for i in range(n_ways):
+            weights[i] *= max(work[i, came[t]], _LEAST)
+            total += weights[i]
+        for i in range(n_ways):
+            weights[i] = (1.0 - share) * weights[i] / total + share / n_ways
