@@ -102,6 +102,11 @@ def _operations(n_weights: int, buffer_size: int) -> float:
     return 2.0 * n_weights**2 + 250.0 * points**2
 
 
+def usual_budget(n_columns: int, n_classes: int) -> float:
+    """Return the multiplications per row that are spent unless the user says otherwise."""
+    return (3e5 + 5e3 * n_columns) * max(1.0, n_classes / 4.0)
+
+
 def affordable_waves(
     experts: Sequence[Expert], n_inputs: int, n_classes: int, budget: float
 ) -> int:
