@@ -18,12 +18,23 @@ def numbers(rows):
 
 
 def test_numbers_are_scaled_by_the_rows_up_to_them():
-    rows = np.random.default_rng(0).normal(3.0, 2.0, size=(200, 3))
+    rows = np.random.default_rng(0).uniform(3.0, 5.0, size=(200, 3))  # nothing is far out
     inputs = RunningInputs([False] * 3).learn(numbers(rows))
     for t in (1, 10, 199):
         so_far = rows[: t + 1]
         expected = np.arcsinh((rows[t] - so_far.mean(axis=0)) / so_far.std(axis=0))
         np.testing.assert_allclose(inputs[t], expected, rtol=1e-9)
+
+
+def test_a_huge_slip_does_not_blind_a_column():
+    rng = np.random.default_rng(7)
+    column = rng.normal(size=300)
+    column[50] = 1e12
+    inputs = RunningInputs([False]).learn([column])
+    without = RunningInputs([False]).learn([np.delete(column, 50)])
+    later = np.delete(inputs[:, 0], 50)[150:]
+    assert np.corrcoef(later, without[150:, 0])[0, 1] > 0.99
+    assert np.std(later) > 0.7 * np.std(without[150:, 0])
 
 
 def test_scaling_before_learning_a_row_gives_what_learning_it_gives():

@@ -86,6 +86,11 @@ class Committee:
         """Whether classes may come that were not known from the start."""
         return self.classes_at_start is None
 
+    @property
+    def alone(self) -> bool:
+        """Whether there is one expert only, with whom nothing is mixed, corrected or changed."""
+        return len(self.at_start) == 1
+
     @cached_property
     def operations(self) -> float:
         """About how many multiplications the next row takes."""
@@ -98,6 +103,8 @@ class Committee:
         mixed = np.zeros((len(inputs), len(self.classes)))
         for e in np.flatnonzero(self.awake):
             mixed += self.weights[e] * self.posteriors[e].probabilities(seen[self._sight(e)])
+        if self.alone:
+            return mixed
         return _corrected(mixed, np.zeros(0, np.int64), self.corrections.copy(), learn=False)
 
     def learn(
@@ -152,7 +159,7 @@ class Committee:
         tally = np.array([self.watch.excess, self.watch.variance])
         mix(said, came, of_awake, evidence_of_awake, SHARE, tally, mixed)
         corrections = self.corrections.copy()
-        stated = _corrected(mixed, came, corrections, learn=True)
+        stated = mixed if self.alone else _corrected(mixed, came, corrections, learn=True)
         weights[awake], evidence[awake] = of_awake, evidence_of_awake
         posteriors = list(self.posteriors)
         for e, (posterior, _) in zip(awake, results, strict=True):
@@ -173,6 +180,8 @@ class Committee:
         watch, alarm = self.watch.end_block()
         weights = dict(zip(self.experts, self.weights.tolist(), strict=True))
         known = replace(self, watch=watch, record=self.record.with_block(self.n_rows, weights))
+        if self.alone:
+            return known
         return known._begin_anew() if alarm else known._put_to_sleep()._fork()._grow()
 
     def _begin_anew(self) -> Committee:
@@ -221,7 +230,7 @@ class Committee:
         expert = self.experts[best]
         twins = tuple(expert._replace(half_life=half_life) for half_life in HALF_LIVES)
         early = self.n_rows - self.calm_since < FORKING
-        if early or expert.half_life is not None or len(self.at_start) == 1:
+        if early or expert.half_life is not None:
             return self
         if any(self._same(twin, each) for twin in twins for each in self.experts):
             return self
@@ -244,7 +253,7 @@ class Committee:
         best = self.experts[self._best()]
         alike = [e for e in np.flatnonzero(self.awake) if self._same(self.experts[e], best, True)]
         more = min(2 * best.detail, MOST_DETAIL)
-        if best.bandwidth is None or more == best.detail or len(self.at_start) == 1:
+        if best.bandwidth is None or more == best.detail:
             return self
         larger = [self.experts[e]._replace(detail=more) for e in alike]
         operations = self.operations + sum(

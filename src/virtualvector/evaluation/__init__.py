@@ -2,6 +2,7 @@
 
 from virtualvector.evaluation.comparison import Comparison, Outcome, side_by_side
 from virtualvector.evaluation.contenders import contenders
+from virtualvector.evaluation.displays import ReliabilityDisplay, WeightsDisplay
 from virtualvector.evaluation.metrics import (
     Measures,
     Reliability,
@@ -21,6 +22,8 @@ __all__ = [
     "Measures",
     "Outcome",
     "Reliability",
+    "ReliabilityDisplay",
+    "WeightsDisplay",
     "brier",
     "calibration_error",
     "contenders",

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 SLOTS = 8  # inputs that a column of names becomes
 _LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
+_FIRST = 10.0  # rows of which each counts in full
+_EDGE = 4.0  # standard deviations beyond which a later one does not
 _LARGEST = 1e150  # squares of what is larger overflow
 
 
@@ -38,8 +40,12 @@ def scale_rows(
             value = min(max(value, -_LARGEST), _LARGEST)
             count = min(counts[k] + 1.0, _LONGEST_MEMORY)
             apart = value - means[k]
+            if count > _FIRST and squares[k] > 0.0:
+                # A value far out counts as one at the edge: one slip should not blind the column.
+                edge = _EDGE * math.sqrt(squares[k])
+                apart = min(max(apart, -edge), edge)
             mean = means[k] + apart / count
-            square = squares[k] + (apart * (value - mean) - squares[k]) / count
+            square = squares[k] + (apart * (apart - apart / count) - squares[k]) / count
             # Rounding leaves a constant column with a square of its own; it says nothing.
             noise = 1e-12 * abs(mean)
             deviation = math.sqrt(max(square, 0.0))
@@ -57,8 +63,9 @@ class RunningInputs:
     A column of numbers becomes one input: its distance from the running mean in running standard
     deviations, x, then asinh(x), which leaves small values as they are and brings outliers close. A
     row counts towards the mean and the deviation that it is scaled by, so the first of a kind is
-    not far from all others by mistake. Only a column's last ten thousand rows or so matter, so that
-    it may drift. Gaps become the mean, and are counted.
+    not far from all others by mistake; but one further out than four deviations counts as if it
+    were there. Only a column's last ten thousand rows or so matter, so that it may drift. Gaps
+    become the mean, and are counted.
 
     A column of names becomes eight inputs. Each of its first eight names has one for itself; later
     ones have a direction in all eight that is drawn at random once and for all, by the name. A gap
