@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench picture clean
+.PHONY: demo test lint bench streams picture clean
 
 demo: .venv/.installed  ## learn Spambase online and watch the error fall
 	$(BIN)/python examples/demo.py
@@ -19,11 +19,14 @@ lint: .venv/.developing
 bench: .venv/.developing  ## microseconds per row, beside the limit of the machine
 	$(BIN)/python benchmarks/row_cost.py
 
+streams: .venv-bench/.installed  ## AutoVVM and its rivals on many streams; half an hour at first
+	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/said
+
 picture: .venv/.developing  ## the picture in the README
 	$(BIN)/python examples/demo.py --picture docs/images/learning.png
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -37,3 +40,8 @@ clean:
 .venv/.developing: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ .venv/.installed
+
+.venv-bench/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --editable ".[bench]"
+	touch $@

@@ -61,7 +61,7 @@ def test_after_labels_swap_it_does_as_well_as_one_that_begins_there():
 def test_the_option_to_forget_costs_little_on_a_steady_stream(monkeypatch):
     rows, labels = linear_stream(4000)
     _, said = committee().learn(rows, labels)
-    monkeypatch.setattr("virtualvector.auto.committee.FORKING", 10**9)  # nobody forgets
+    monkeypatch.setattr("virtualvector.auto.committee.HALF_LIVES", (1e15,))  # nobody forgets
     _, without = committee().learn(rows, labels)
     t = np.arange(4000)
     loss, loss_without = (-np.log(p[t, labels]).mean() for p in (said, without))

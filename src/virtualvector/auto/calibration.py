@@ -12,8 +12,8 @@ from virtualvector.kernels.triangular import Array
 # first way leaves them as they are.
 POWERS = np.array([1.0, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
 SHARES = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2])
-TRUST_AS_IT_IS = 0.9  # in the first way, at the start
-SHARE = 1e-4  # of its weight that each way gives to the others at every row
+TRUST_AS_IT_IS = 0.97  # in the first way, at the start
+SHARE = 2e-5  # of its weight that each way gives to the others at every row
 _LEAST = 1e-300
 
 

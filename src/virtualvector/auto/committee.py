@@ -19,15 +19,13 @@ from virtualvector.auto.watch import Watch
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
 
-SHARE = 1e-4  # of its weight that an expert gives to the others at every row
+SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
 PATIENCE = 256  # rows that all experts have, from the start or an alarm, to show what they can
 FEWEST = 0.25  # the share of experts that stay awake for good
-FRESH_SHARE = 0.1  # of the weight, to those that begin
+FRESH_SHARE = 0.05  # of the weight, to those that begin
 HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
-FORKING = 512  # calm rows before it gets them
-GROWING = 256  # rows between one growth and the next
-MOST_DETAIL = 8
+JOINING = 512  # calm rows before others join, and between one that sees more and the next
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,8 @@ class Committee:
     """Experts, what each has learned, and how much each is trusted; learning returns a new one.
 
     At first all are awake. Then the worst fall asleep, one after the other: they neither learn nor
-    predict, and cost nothing. What they leave of the budget goes to the best one, which sees rows
-    in more and more detail, and to twins of it that forget, in case the stream drifts. When the
+    predict, and cost nothing. What they leave of the budget goes to heirs of the best one, which
+    know what it knows and see rows in more detail, or forget, in case the stream drifts. When the
     stream changes at once, which shows in more surprises than expected, all begin anew, beside the
     best one and the twin, who keep what they know.
     """
@@ -157,7 +155,8 @@ class Committee:
         came = np.searchsorted(self.classes, labels)
         # Added up row by row, so that sums do not depend on how calls are cut.
         tally = np.array([self.watch.excess, self.watch.variance])
-        mix(said, came, of_awake, evidence_of_awake, SHARE, tally, mixed)
+        share = 0.0 if self.alone else SHARE
+        mix(said, came, of_awake, evidence_of_awake, share, tally, mixed)
         corrections = self.corrections.copy()
         stated = mixed if self.alone else _corrected(mixed, came, corrections, learn=True)
         weights[awake], evidence[awake] = of_awake, evidence_of_awake
@@ -178,7 +177,9 @@ class Committee:
     def _end_block(self) -> Committee:
         """Decide who is awake in the next block."""
         watch, alarm = self.watch.end_block()
-        weights = dict(zip(self.experts, self.weights.tolist(), strict=True))
+        weights = dict.fromkeys(self.experts, 0.0)
+        for expert, weight in zip(self.experts, self.weights.tolist(), strict=True):
+            weights[expert] += weight  # who began anew may assume the same as who was kept
         known = replace(self, watch=watch, record=self.record.with_block(self.n_rows, weights))
         if self.alone:
             return known
@@ -227,55 +228,42 @@ class Committee:
     def _fork(self) -> Committee:
         """Let the best one have twins that know all it knows, and forget."""
         best = self._best()
+        expert, posterior = self.experts[best], self.posteriors[best]
+        twins = [expert._replace(half_life=half_life) for half_life in HALF_LIVES]
+        calm = self.n_rows - self.calm_since
+        if calm < JOINING or expert.half_life is not None or twins[0] in self.experts:
+            return self
+        return self._with_heirs(
+            {twin: replace(posterior, settings=twin.settings()) for twin in twins}
+        )
+
+    def _grow(self) -> Committee:
+        """Let the best one have a twin that knows all it knows, and sees more from now on."""
+        best = self._best()
         expert = self.experts[best]
-        twins = tuple(expert._replace(half_life=half_life) for half_life in HALF_LIVES)
-        early = self.n_rows - self.calm_since < FORKING
-        if early or expert.half_life is not None:
+        larger = expert._replace(detail=2 * expert.detail)
+        too_soon = self.n_rows - max(self.calm_since, self.grown_at) < JOINING
+        if expert.bandwidth is None or too_soon or larger in self.experts:
             return self
-        if any(self._same(twin, each) for twin in twins for each in self.experts):
+        if self.operations + self._operations(larger) > self.outlook.budget:
             return self
-        posterior = self.posteriors[best]
-        n = len(twins)
+        n_more = self.outlook.n_weights(larger) - self.outlook.n_weights(expert)
+        heir = self.posteriors[best].with_more_weights(n_more)
+        return replace(self._with_heirs({larger: heir}), grown_at=self.n_rows)
+
+    def _with_heirs(self, heirs: dict[Expert, OneAgainstRest]) -> Committee:
+        """Let experts join, with a part of the trust in the best one, from whom they know."""
+        best, n = self._best(), len(heirs)
         weights = self.weights.copy()
         weights[best] *= 1.0 - FRESH_SHARE
         return replace(
             self,
-            experts=self.experts + twins,
-            posteriors=self.posteriors
-            + tuple(replace(posterior, settings=twin.settings()) for twin in twins),
+            experts=(*self.experts, *heirs),
+            posteriors=(*self.posteriors, *heirs.values()),
             weights=np.append(weights, np.full(n, FRESH_SHARE * self.weights[best] / n)),
             awake=np.append(self.awake, np.ones(n, bool)),
             evidence=np.append(self.evidence, np.full(n, self.evidence[best])),
         )
-
-    def _grow(self) -> Committee:
-        """Let the best one and its twins see more, if the budget allows."""
-        best = self.experts[self._best()]
-        alike = [e for e in np.flatnonzero(self.awake) if self._same(self.experts[e], best, True)]
-        more = min(2 * best.detail, MOST_DETAIL)
-        if best.bandwidth is None or more == best.detail:
-            return self
-        larger = [self.experts[e]._replace(detail=more) for e in alike]
-        operations = self.operations + sum(
-            self._operations(new) - self._operations(self.experts[e])
-            for new, e in zip(larger, alike, strict=True)
-        )
-        if operations > self.outlook.budget or self.n_rows - self.grown_at < GROWING:
-            return self
-        experts, posteriors = list(self.experts), list(self.posteriors)
-        for e, new in zip(alike, larger, strict=True):
-            n_more = self.outlook.n_weights(new) - self.outlook.n_weights(experts[e])
-            experts[e], posteriors[e] = new, posteriors[e].with_more_weights(n_more)
-        return replace(
-            self, experts=tuple(experts), posteriors=tuple(posteriors), grown_at=self.n_rows
-        )
-
-    @staticmethod
-    def _same(one: Expert, other: Expert, detail: bool = False) -> bool:
-        """Whether experts assume the same but for how fast they forget, or for the detail."""
-        if detail:
-            return one._replace(half_life=None) == other._replace(half_life=None)
-        return one._replace(detail=1) == other._replace(detail=1)
 
     def _best(self) -> int:
         return int(np.argmax(self.weights))

@@ -54,8 +54,8 @@ class WeightsDisplay:
     >>> display = WeightsDisplay.from_estimator(model, most=2)
     >>> display.n_rows
     array([128, 256])
-    >>> display.names
-    ['linear, s² 1, ε 0.02', 'linear, s² 3, ε 0.02', 'others']
+    >>> display.weights.shape, display.names[-1]
+    ((3, 2), 'others')
     """
 
     ax_: Axes
@@ -77,7 +77,8 @@ class WeightsDisplay:
         model : AutoVVMClassifier
             It must have learned a block of rows.
         ax : matplotlib Axes, optional
-            Where to draw, if not on a new figure.
+            Where to draw, if not on a new figure. The legend is to the right of it, and has its
+            room in a figure of ``layout="constrained"``.
         most : int, default=6
             How many experts to show, those of the largest mean weight; the others are summed.
 
@@ -242,7 +243,7 @@ class ReliabilityDisplay:
         classes : array-like of shape (n_classes,)
             The classes, in the order of the columns.
         ax : matplotlib Axes, optional
-            Where to draw, if not on a new figure. The counts take a part of it.
+            The subplot to draw in, if not a new figure; the counts take the lower fifth of it.
 
         Returns
         -------
@@ -261,16 +262,15 @@ class ReliabilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, if not on a new figure. The counts take a part of it.
+            The subplot to draw in, if not a new figure; the counts take the lower fifth of it.
 
         Returns
         -------
         self
             The display.
         """
-        from mpl_toolkits.axes_grid1 import make_axes_locatable
-
         ax = _new_axes(5.2, 6.0) if ax is None else ax
+        counts = _split_off_below(ax)
         some = self.n_rows > 0
         ax.plot([0.0, 1.0], [0.0, 1.0], color="0.5", linestyle="--", label="if always right")
         ax.errorbar(
@@ -290,10 +290,12 @@ class ReliabilityDisplay:
         ax.tick_params(labelbottom=False)
         ax.grid(alpha=0.3)
         ax.legend(loc="upper left", frameon=False)
-        counts = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.1, sharex=ax)
         counts.bar(np.arange(BINS) / BINS, self.n_rows, 1.0 / BINS, align="edge", color="0.7")
         counts.set_yscale("log")
-        counts.set_ylim(bottom=0.5)  # below one row, so that one can be seen
+        counts.set_ylim(0.5, 2.0 * self.n_rows.max())  # so that one row can be seen
+        ticks = [10**k for k in range(len(str(self.n_rows.max())))]
+        counts.set_yticks(ticks, [str(n) for n in ticks])
+        counts.minorticks_off()
         counts.set_ylabel("rows")
         counts.set_xlabel(f"predicted probability of {self.event}")
         self.ax_, self.counts_ax_, self.figure_ = ax, counts, ax.figure
@@ -331,6 +333,16 @@ def _new_axes(width: float, height: float) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _split_off_below(ax: Axes) -> Axes:
+    """Return new axes that take the lower fifth of a subplot."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        raise ValueError("ax has no place in a grid; expected axes as made by plt.subplots.")
+    parts = spec.subgridspec(2, 1, height_ratios=(4.0, 1.0), hspace=0.05)
+    ax.set_subplotspec(parts[0])
+    return ax.figure.add_subplot(parts[1], sharex=ax)
 
 
 def _check(labels: Labels, probabilities: Array, classes: Labels) -> None:
