@@ -1,6 +1,6 @@
 """The learners to be compared, each of which says its probabilities of a row, then learns it.
 
-Settings are the defaults of their packages, or those that ``virtualvector.evaluation.contenders``
+Settings are the defaults of their packages, or those that ``virtualvector.evaluation.roster``
 takes for every stream; two changes to river's, which help it, are explained where they are made.
 
 What needs numbers gets categories as columns of zeros and ones; river's Hoeffding trees get them as

@@ -55,7 +55,7 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
     budget : float, optional
         About how many multiplications all experts together may take for a row; by default 300,000
         and 5,000 more for each column, which takes about 0.1 ms, and in proportion more for more
-        than four classes. The more, the more random waves
+        than five classes. The more, the more random waves
         they look at rows through, and the better curved boundaries are met.
     experts : sequence of Expert, optional
         What experts assume, if not the default.

@@ -204,13 +204,13 @@ class Committee:
         )
 
     def _put_to_sleep(self) -> Committee:
-        """Let the worst fall asleep: half of all after 700 calm rows, three quarters after 2000.
+        """Let the worst fall asleep: half of all after 1000 calm rows, three quarters after 4000.
 
         One that forgets stays awake, to notice when the stream drifts away slowly. In any case the
         budget is kept, once all have had time to show what they can.
         """
         calm = self.n_rows - self.calm_since
-        share = max(FEWEST, min(1.0, (PATIENCE / calm) ** (2 / 3)))
+        share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
         most = max(1, int(share * len(self.experts)))
         by_weight = np.argsort(-self.weights, kind="stable")
         costs = np.array([self._operations(self.experts[e]) for e in by_weight])

@@ -104,7 +104,7 @@ def _operations(n_weights: int, buffer_size: int) -> float:
 
 def usual_budget(n_columns: int, n_classes: int) -> float:
     """Return the multiplications per row that are spent unless the user says otherwise."""
-    return (3e5 + 5e3 * n_columns) * max(1.0, n_classes / 4.0)
+    return (3e5 + 5e3 * n_columns) * max(1.0, n_classes / 5.0)
 
 
 def affordable_waves(

@@ -31,7 +31,9 @@ def print_table(result: Comparison) -> None:
     for name in ("error %", "log-loss", "Brier", "calibration\nerror", "seconds", "bytes"):
         table.add_column(name, justify="right")
     for outcome in result.outcomes:
-        table.add_row(*_cells(outcome), style="bold" if outcome.learner == "VVM" else None)
+        table.add_row(
+            *_cells(outcome), style="bold" if outcome.learner in ("AutoVVM", "VVM") else None
+        )
     console.print()
     console.print(table)
     console.print(f"\n{_NOTES}", style="dim")

@@ -1,7 +1,6 @@
 """How well learners do: predict each row, then learn it, and measure what was said."""
 
 from virtualvector.evaluation.comparison import Comparison, Outcome, side_by_side
-from virtualvector.evaluation.contenders import contenders
 from virtualvector.evaluation.displays import ReliabilityDisplay, WeightsDisplay
 from virtualvector.evaluation.metrics import (
     Measures,
@@ -16,6 +15,7 @@ from virtualvector.evaluation.metrics import (
 )
 from virtualvector.evaluation.picture import draw
 from virtualvector.evaluation.prequential import predict_then_learn
+from virtualvector.evaluation.roster import contenders
 
 __all__ = [
     "Comparison",

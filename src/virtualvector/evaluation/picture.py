@@ -26,7 +26,8 @@ class _Pen(NamedTuple):
     width: float = 2.0
 
 
-_PENS = {  # the paper's learners
+_PENS = {  # the paper's learners, and the committee
+    "AutoVVM": _Pen("#7f0000", "-", "*", width=3.0),
     "VVM": _Pen("black", "-", "o", width=3.0),
     "ADF": _Pen("#0072b2", (0, (5, 1.5)), "s"),
     "window-EP": _Pen("#d55e00", (0, (1.5, 1)), "^"),

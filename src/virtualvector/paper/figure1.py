@@ -12,6 +12,7 @@ from virtualvector.paper.experiment import Experiment, Options, Record, Statemen
 from virtualvector.paper.mixture import ROWS_PER_CLASS, Mixture, labelled
 from virtualvector.paper.spherical import cut_sphere
 from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, settle
+from virtualvector.posterior.state import in_words
 from virtualvector.rivals import billiard, elliptical_slice
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Figure1(Experiment):
                 "bounces": QUICK_BOUNCES if options.quick else BOUNCES,
                 "samples": QUICK_SAMPLES if options.quick else SAMPLES,
                 "mixtures": {name: mixture._asdict() for name, mixture in MIXTURES.items()},
-                "learners": {name: how._asdict() for name, how in LEARNERS.items()},
+                "learners": {name: in_words(how) for name, how in LEARNERS.items()},
             },
         }
 

@@ -13,7 +13,7 @@ from virtualvector.paper.figure1 import direction
 from virtualvector.paper.mixture import Mixture, labelled
 from virtualvector.paper.spherical import Region, cut_sphere
 from virtualvector.posterior import Gaussian, Settings, empty_state, gaussian, learn
-from virtualvector.posterior.state import POINTS
+from virtualvector.posterior.state import POINTS, in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,7 +135,7 @@ class Sphere(Experiment):
                 "seed": [options.seed],
                 "moments": [record["rows"] for record in records],
                 "mixture": Mixture()._asdict(),
-                "settings": SETTINGS._asdict(),
+                "settings": in_words(SETTINGS),
             },
         }
 

@@ -77,6 +77,13 @@ class Settings(NamedTuple):
     half_life: float = math.inf  # rows until half is forgotten; infinite: nothing ever is
 
 
+def in_words(settings: Settings) -> dict[str, float | str]:
+    """Return settings by name, for people and for JSON, which knows no infinity."""
+    return {
+        name: "never" if value == math.inf else value for name, value in settings._asdict().items()
+    }
+
+
 def plain(settings: Settings) -> Settings:
     """Return the same settings as Python numbers: code is compiled for each set of types."""
     kinds = (float, float, int, int, int, float, int, float)

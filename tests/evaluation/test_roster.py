@@ -4,7 +4,7 @@ import pytest
 from virtualvector.evaluation import contenders, predict_then_learn
 
 NAMES = [
-    "VVM", "ADF", "window-EP", "SOGP", "PA", "NG", "Perceptron", "logistic", "Kalman",
+    "AutoVVM", "VVM", "ADF", "window-EP", "SOGP", "PA", "NG", "Perceptron", "logistic", "Kalman",
     "second-order perceptron", "CW", "AROW", "budget perceptron",
 ]  # fmt: skip
 

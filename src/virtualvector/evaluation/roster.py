@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 
+from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.learners import ADFClassifier, VVMClassifier, WindowEPClassifier
 from virtualvector.rivals import (
     AROWClassifier,
@@ -54,11 +55,12 @@ def contenders(
     --------
     >>> from virtualvector.evaluation import contenders
     >>> list(contenders(n_inputs=4))
-    ['VVM', 'ADF', 'window-EP', 'SOGP', 'PA', 'NG', 'Perceptron', 'logistic', 'Kalman',
+    ['AutoVVM', 'VVM', 'ADF', 'window-EP', 'SOGP', 'PA', 'NG', 'Perceptron', 'logistic', 'Kalman',
      'second-order perceptron', 'CW', 'AROW', 'budget perceptron']
     """
     bandwidth = float(np.sqrt(2.0 * n_inputs))
     learners = {
+        "AutoVVM": AutoVVMClassifier(),
         "VVM": VVMClassifier(buffer_size, margin_noise=1.0),
         "ADF": ADFClassifier(margin_noise=1.0),
         "window-EP": WindowEPClassifier(buffer_size, margin_noise=1.0),
