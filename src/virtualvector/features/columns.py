@@ -46,6 +46,8 @@ def columns_of(X: Any, named: list[bool] | None = None) -> Columns:
         raw = [np.asarray(X[label]) for label in labels]
     else:
         X = np.asarray(X)
+        if X.dtype == np.float64 and not any(named or ()) and not np.isinf(X).any():
+            return Columns(list(X.T), [False] * X.shape[1])
         labels = list(range(X.shape[1]))
         raw = list(X.T)
     if named is None:

@@ -132,15 +132,16 @@ class RunningInputs:
                 scale_rows(rows, *known, learn, scaled)
                 self.counts, self.means, self.squares = known
             inputs[:, : len(numbers)] = scaled
-        start = len(numbers)
-        for k, column in enumerate(columns):
-            missing = [_is_gap(value) for value in column] if self.named[k] else np.isnan(column)
             if learn:
-                self.gaps[k] += np.sum(missing)
-            if self.named[k]:
-                slots = inputs[:, start : start + SLOTS]
-                self._write_names(slots, column, missing, self.names[k], learn)
-                start += SLOTS
+                self.gaps[~np.array(self.named)] += np.isnan(rows).sum(axis=0)
+        start = len(numbers)
+        for k in self.names:
+            slots = inputs[:, start : start + SLOTS]
+            missing = [_is_gap(value) for value in columns[k]]
+            self._write_names(slots, columns[k], missing, self.names[k], learn)
+            if learn:
+                self.gaps[k] += sum(missing)
+            start += SLOTS
         return inputs
 
     def _write_names(
