@@ -147,15 +147,21 @@ class RunningInputs:
     def _write_names(
         self, slots: Array, column: Any, missing: Any, known: dict[str, int], learn: bool
     ) -> None:
-        for t, value in enumerate(column):
-            name = "" if missing[t] else str(value)
+        names = np.array(
+            ["" if gap else str(value) for value, gap in zip(column, missing, strict=True)]
+        )
+        found, first, which = np.unique(names, return_index=True, return_inverse=True)
+        written = np.zeros((len(found), SLOTS))
+        for i in np.argsort(first):  # in the order in which they come
+            name = str(found[i])
             slot = known.get(name, len(known))
             if slot == SLOTS:
-                slots[t] = _direction(name)
+                written[i] = _direction(name)
                 continue
-            slots[t, slot] = 1.0
+            written[i, slot] = 1.0
             if learn:
                 known[name] = slot
+        slots[:] = written[which]
 
 
 def _direction(name: str) -> Array:
