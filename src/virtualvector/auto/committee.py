@@ -212,16 +212,15 @@ class Committee:
         calm = self.n_rows - self.calm_since
         share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
         most = max(1, int(share * len(self.experts)))
-        by_weight = np.argsort(-self.weights, kind="stable")
-        costs = np.array([self._operations(self.experts[e]) for e in by_weight])
-        affordable = max(1, int(np.searchsorted(np.cumsum(costs), self.outlook.budget, "right")))
-        stay = by_weight[: min(most, affordable) if calm >= BLOCK else most]
-        awake = np.zeros_like(self.awake)
-        awake[stay] = True
+        order = np.argsort(-self.weights, kind="stable").tolist()
         forgetful = self._best_forgetful()
-        if forgetful is not None and len(stay) > 0 and not awake[forgetful]:
-            awake[stay[-1]] = len(stay) == 1
-            awake[forgetful] = True
+        if forgetful is not None and forgetful != order[0]:
+            order.remove(forgetful)
+            order.insert(1, forgetful)
+            most += share > FEWEST  # not at the cost of others yet
+        costs = np.cumsum([self._operations(self.experts[e]) for e in order])
+        affordable = max(1, int(np.searchsorted(costs, self.outlook.budget, "right")))
+        awake = np.isin(np.arange(len(order)), order[: min(most, affordable)])
         weights = np.where(awake & self.awake, self.weights, 0.0)
         return replace(self, awake=awake & self.awake, weights=weights / weights.sum())
 
