@@ -90,6 +90,7 @@ def test_progress_is_at_most_20_lines_and_ends_at_the_total(total, capsys):
 
 def test_progress_on_a_terminal_is_a_bar(capsys, monkeypatch):
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     with progress(4, "Baking") as advance:
         advance("bread", steps=4)
@@ -97,6 +98,14 @@ def test_progress_on_a_terminal_is_a_bar(capsys, monkeypatch):
     assert "Baking" in err
     assert "━" in err
     assert "4/4" in err
+
+
+def test_progress_on_a_terminal_that_cannot_draw_is_lines(capsys, monkeypatch):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    with progress(1, "Baking") as advance:
+        advance("bread")
+    assert capsys.readouterr().err == "Baking 1/1 bread\n"
 
 
 def test_the_installed_command_runs_and_knows_no_colours_in_a_pipe():

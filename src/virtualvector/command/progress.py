@@ -43,7 +43,7 @@ def progress(total: int, title: str) -> Iterator[Advance]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    if console.is_terminal:
+    if console.is_terminal and not console.is_dumb_terminal:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = (
