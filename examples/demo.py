@@ -11,29 +11,29 @@ from __future__ import annotations
 
 import argparse
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector import ADFClassifier, VVMClassifier, WindowEPClassifier
 from virtualvector.datasets import load_spambase
+from virtualvector.evaluation.metrics import (
+    BINS,
+    Reliability,
+    calibration_error,
+    log_loss,
+    reliability,
+)
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 MARGIN_NOISE = 1.0
-BINS = 15
-
-
-class Reliability(NamedTuple):
-    """Bins of equal width over the predicted probability; nan where a bin is empty."""
-
-    n_rows: Labels
-    predicted: Array  # mean in each bin
-    observed: Array  # share of spam in each bin
+CLASSES = np.array([0, 1])
 
 
 def spam_stream(seed: int) -> tuple[Array, Labels]:
@@ -44,17 +44,14 @@ def spam_stream(seed: int) -> tuple[Array, Labels]:
 
 def predict_then_learn(model: Any, rows: Array, labels: Labels, show: bool = False) -> Array:
     """Return the probability of spam for each row, stated before the row was learned."""
-    probabilities = np.full(len(rows), 0.5)  # which it is for the first: nothing is known yet
-    shown = 0
-    for t in range(len(rows)):
-        row = rows[t : t + 1]
-        if t > 0:
-            probabilities[t] = model.predict_proba(row)[0, 1]
-        model.partial_fit(row, labels[t : t + 1], classes=[0, 1])
-        n = t + 1
-        if show and (n & (n - 1) == 0 or n == len(rows)):  # powers of two, and the end
-            print_progress(probabilities[:n], labels[:n], shown)
-            shown = n
+    probabilities = np.empty(0)
+    n = len(rows)
+    stops = [2**k for k in range(n.bit_length()) if 2**k < n] + [n]
+    for start, stop in pairwise([0, *stops]):  # powers of two, and the end
+        said = model.predict_then_learn(rows[start:stop], labels[start:stop], classes=CLASSES)
+        probabilities = np.append(probabilities, said.probabilities[:, 1])
+        if show:
+            print_progress(probabilities, labels[:stop], start)
     return probabilities
 
 
@@ -63,24 +60,9 @@ def errors(probabilities: Array, labels: Labels) -> Array:
     return np.where((probabilities > 0.5) == (labels == 1), 0.0, 1.0)
 
 
-def log_loss(probabilities: Array, labels: Labels) -> float:
-    """Return the mean of −log p(label)."""
-    return float(-np.log(np.where(labels == 1, probabilities, 1.0 - probabilities)).mean())
-
-
-def reliability(probabilities: Array, labels: Labels) -> Reliability:
-    """Compare what was predicted with what came, in bins of the prediction."""
-    place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
-    n_rows = np.bincount(place, minlength=BINS)
-    with np.errstate(invalid="ignore"):
-        predicted = np.bincount(place, probabilities, BINS) / n_rows
-        observed = np.bincount(place, labels, BINS) / n_rows
-    return Reliability(n_rows, predicted, observed)
-
-
-def calibration_error(bins: Reliability) -> float:
-    """Return the mean distance between predicted and observed, each row weighing the same."""
-    return float(np.nansum(bins.n_rows * abs(bins.predicted - bins.observed)) / bins.n_rows.sum())
+def of_both(probabilities: Array) -> Array:
+    """Return the probabilities of ham and of spam."""
+    return np.column_stack([1.0 - probabilities, probabilities])
 
 
 def print_progress(probabilities: Array, labels: Labels, shown: int) -> None:
@@ -88,19 +70,20 @@ def print_progress(probabilities: Array, labels: Labels, shown: int) -> None:
     wrong = errors(probabilities, labels)
     print(
         f"{len(labels):>8}{wrong.mean():>14.4f}{wrong[shown:].mean():>18.4f}"
-        f"{log_loss(probabilities, labels):>17.4f}",
+        f"{log_loss(labels, of_both(probabilities), CLASSES):>17.4f}",
         flush=True,
     )
 
 
 def print_summary(model: Any, probabilities: Array, labels: Labels, seconds: float) -> None:
     """Print what came out."""
-    bins = reliability(probabilities, labels)
+    stated = of_both(probabilities)
+    bins = reliability(labels, stated, CLASSES)
     lines = {
         "rows": f"{model.n_seen_}",
         "error": f"{errors(probabilities, labels).mean():.4f}",
-        "log-loss": f"{log_loss(probabilities, labels):.4f}",
-        "calibration error": f"{calibration_error(bins):.4f}  ({BINS} bins)",
+        "log-loss": f"{log_loss(labels, stated, CLASSES):.4f}",
+        "calibration error": f"{calibration_error(labels, stated, CLASSES):.4f}  ({BINS} bins)",
         "virtual points kept": f"{len(model.virtual_points_)}",
         "points evicted": f"{model.history_['evicted']}",
         "pairs merged": f"{model.history_['merged']}",
@@ -128,7 +111,7 @@ def draw(path: Path, runs: dict[str, Array], labels: Labels) -> None:
     name, probabilities = next(iter(runs.items()))
     upper = figure.add_subplot(grid[0, 1])
     lower = figure.add_subplot(grid[1, 1], sharex=upper)
-    draw_reliability(upper, lower, name, reliability(probabilities, labels))
+    draw_reliability(upper, lower, name, reliability(labels, of_both(probabilities), CLASSES))
     figure.savefig(path, metadata={"Software": None})
 
 
