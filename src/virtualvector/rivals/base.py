@@ -55,12 +55,7 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
         """Learn more rows; the first call needs ``classes`` unless its rows have both."""
         self._validate_params()
         with unchanged_by_errors(self):
-            first = not hasattr(self, "state_")
-            rows, labels = checked_rows_and_labels(self, X, y, reset=first)
-            if first:
-                known = np.unique(labels) if classes is None else checked_classes(classes)
-                return self._learn(self._start(rows.shape[1]), known, rows, labels)
-            return self._learn(deepcopy(self.state_), self.classes_, rows, labels)
+            return self._learn(*self._more(X, y, classes))
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it; what is learned is the same as by `partial_fit`.
@@ -81,18 +76,22 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         with unchanged_by_errors(self):
-            first = not hasattr(self, "state_")
-            rows, labels = checked_rows_and_labels(self, X, y, reset=first)
-            if first:
-                known = np.unique(labels) if classes is None else checked_classes(classes)
-                self._learn(self._start(rows.shape[1]), known, rows[:0], labels[:0])
+            state, self.classes_, rows, labels = self._more(X, y, classes)
             scores = np.empty(len(rows))
-            state = deepcopy(self.state_)
             for t, sign in enumerate(self._signs(self.classes_, labels)):
                 scores[t] = self._score(state, rows[t : t + 1])[0]
                 self._learn_row(state, rows[t], sign)
             self.state_ = state
             return self._stated(scores)
+
+    def _more(self, X: Any, y: Any, classes: Any) -> tuple[Any, Labels, Array, Labels]:
+        """Return a copy of what is known, the classes, and checked rows and labels to learn."""
+        first = not hasattr(self, "state_")
+        rows, labels = checked_rows_and_labels(self, X, y, reset=first)
+        if not first:
+            return deepcopy(self.state_), self.classes_, rows, labels
+        known = np.unique(labels) if classes is None else checked_classes(classes)
+        return self._start(rows.shape[1]), known, rows, labels
 
     def _stated(self, scores: Array) -> Stated:
         return Stated(self._labels(scores), None)
