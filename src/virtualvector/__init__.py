@@ -1,18 +1,22 @@
 """Bayesian online classification in constant memory: the Virtual Vector Machine."""
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.features import RandomFourierFeatures
-from virtualvector.learners import (
-    ADFClassifier,
-    EPClassifier,
-    VVMClassifier,
-    WindowEPClassifier,
-)
-from virtualvector.rivals import NaturalGradientClassifier, SOGPClassifier
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("virtualvector")
+if TYPE_CHECKING:
+    from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.features import RandomFourierFeatures
+    from virtualvector.learners import (
+        ADFClassifier,
+        EPClassifier,
+        VVMClassifier,
+        WindowEPClassifier,
+    )
+    from virtualvector.rivals import NaturalGradientClassifier, SOGPClassifier
+
+    __version__: str
 
 __all__ = [
     "ADFClassifier",
@@ -24,3 +28,30 @@ __all__ = [
     "VVMClassifier",
     "WindowEPClassifier",
 ]
+
+_HOMES = {
+    "ADFClassifier": "learners",
+    "AutoVVMClassifier": "auto.classifier",
+    "EPClassifier": "learners",
+    "NaturalGradientClassifier": "rivals",
+    "RandomFourierFeatures": "features",
+    "SOGPClassifier": "rivals",
+    "VVMClassifier": "learners",
+    "WindowEPClassifier": "learners",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, when it is asked for: `vvm --help` should not wait for numba."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("virtualvector")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]
