@@ -16,6 +16,7 @@ from virtualvector.evaluation.metrics import (
 from virtualvector.evaluation.picture import draw
 from virtualvector.evaluation.prequential import predict_then_learn
 from virtualvector.evaluation.roster import contenders
+from virtualvector.evaluation.tally import Tally
 
 __all__ = [
     "Comparison",
@@ -23,6 +24,7 @@ __all__ = [
     "Outcome",
     "Reliability",
     "ReliabilityDisplay",
+    "Tally",
     "WeightsDisplay",
     "brier",
     "calibration_error",

@@ -1,0 +1,211 @@
+"""Measures of a stream while it is learned, in constant memory, whatever its length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtualvector.evaluation.metrics import BINS, Array, Labels, Measures, Reliability
+
+LONGEST = 256  # moments remembered
+FINEST = 16  # rows between two of them, at first
+RECENT = 1_000  # rows
+_LEAST = 1e-300  # of a probability whose logarithm is taken
+
+
+class Moment(NamedTuple):
+    """Sums over all rows so far."""
+
+    n_rows: int = 0
+    wrong: int = 0
+    log_loss: float = 0.0
+    brier: float = 0.0
+
+
+BEFORE_ALL = Moment()
+
+
+class Stretch(NamedTuple):
+    """Means over some rows that follow each other."""
+
+    n_rows: int
+    error: float
+    log_loss: float
+    brier: float
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came against what was said, added up row by row; adding rows returns a new one.
+
+    Any way to cut a stream into calls gives the same sums, to the last bit.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        The classes that are known; more may come with the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation.tally import Tally
+    >>> said = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
+    >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), said)
+    >>> tally.measures.error, round(tally.measures.brier, 2)
+    (0.3333333333333333, 0.15)
+    """
+
+    classes: tuple[str, ...] = ()
+    now: Moment = BEFORE_ALL
+    past: tuple[Moment, ...] = ()
+    every: int = FINEST  # rows between two moments of the past
+    # Rows, sums of predictions and rows for which they came true, in each bin: of the second class
+    # while there are two, and of the most probable one.
+    of_second: tuple[tuple[float, ...], ...] = ((0.0,) * BINS,) * 3
+    of_likeliest: tuple[tuple[float, ...], ...] = ((0.0,) * BINS,) * 3
+
+    def with_rows(
+        self, labels: Labels, probabilities: Array, classes: Labels | None = None
+    ) -> Tally:
+        """Add rows.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_rows,)
+            What came.
+        probabilities : ndarray of shape (n_rows, n_classes)
+            What was said before, a column for each class.
+        classes : ndarray of shape (n_classes,), optional
+            The classes of the columns, sorted; by default those that are known.
+
+        Returns
+        -------
+        Tally
+            With these rows.
+        """
+        columns = np.array(self.classes) if classes is None else np.asarray(classes)
+        values, first = np.unique(labels, return_index=True)
+        new = sorted(int(f) for f in first[~np.isin(values, self.classes)])
+        tally = self
+        for start, stop in pairwise(sorted({0, *new, len(labels)})):
+            known = sorted({*tally.classes, str(labels[start])})
+            of_known = probabilities[start:stop, np.searchsorted(columns, known)]
+            came = np.searchsorted(known, labels[start:stop])
+            tally = replace(tally, classes=tuple(known))._with_rows(came, of_known)
+        return tally
+
+    def _with_rows(self, came: NDArray[np.int64], said: Array) -> Tally:
+        """Add rows of known classes."""
+        n_rows, n_classes = said.shape
+        likeliest = np.argmax(said, axis=1)
+        of_came = said[np.arange(n_rows), came]
+        squares = ((said**2).sum(axis=1) - 2.0 * of_came + 1.0) / 2.0
+        wrong = _sums(self.now.wrong, likeliest != came)
+        log_loss = _sums(self.now.log_loss, -np.log(np.maximum(of_came, _LEAST)))
+        brier = _sums(self.now.brier, squares)
+
+        def moment(n: int) -> Moment:
+            t = n - self.now.n_rows
+            return Moment(n, int(wrong[t]), float(log_loss[t]), float(brier[t]))
+
+        end = self.now.n_rows + n_rows
+        past, every = list(self.past), self.every
+        for n in range((self.now.n_rows // FINEST + 1) * FINEST, end + 1, FINEST):
+            if n % every == 0:
+                past.append(moment(n))
+                if len(past) > LONGEST:
+                    past, every = past[1::2], 2 * every
+        of_likeliest = _binned(self.of_likeliest, said.max(axis=1), likeliest == came)
+        of_second = self.of_second
+        if n_classes == 2:
+            of_second = _binned(of_second, said[:, 1], came == 1)
+        return replace(
+            self,
+            now=moment(end),
+            past=tuple(past),
+            every=every,
+            of_second=of_second,
+            of_likeliest=of_likeliest,
+        )
+
+    @property
+    def so_far(self) -> Stretch:
+        """Means over all rows."""
+        return _between(BEFORE_ALL, self.now)
+
+    @property
+    def recent(self) -> Stretch:
+        """Means over the last thousand rows, or a few more of a long stream."""
+        far_enough = (m for m in reversed(self.past) if self.now.n_rows - m.n_rows >= RECENT)
+        return _between(next(far_enough, BEFORE_ALL), self.now)
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """Means over equal parts of the stream, up to the last moment that is remembered."""
+        return [_between(*both) for both in pairwise((BEFORE_ALL, *self.past))]
+
+    @property
+    def reliability(self) -> Reliability:
+        """What was predicted and what came, in bins of the prediction.
+
+        With two classes the prediction is the probability of the second one; with more, that of the
+        most probable one.
+        """
+        bins = self.of_second if len(self.classes) == 2 else self.of_likeliest
+        n_rows, predicted, came = np.array(bins)
+        with np.errstate(invalid="ignore"):
+            return Reliability(n_rows.astype(np.int64), predicted / n_rows, came / n_rows)
+
+    @property
+    def measures(self) -> Measures:
+        """All measures of the stream so far."""
+        _, error, log_loss, brier = self.so_far
+        n_rows, predicted, observed = self.reliability
+        apart = float(np.nansum(n_rows * abs(predicted - observed)))
+        return Measures(error, log_loss, brier, apart / max(int(n_rows.sum()), 1))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain lists and numbers, for files."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `as_dict` was made of."""
+        return cls(
+            classes=tuple(str(name) for name in stored["classes"]),
+            now=Moment(*stored["now"]),
+            past=tuple(Moment(*moment) for moment in stored["past"]),
+            every=int(stored["every"]),
+            of_second=_rows_of(stored["of_second"]),
+            of_likeliest=_rows_of(stored["of_likeliest"]),
+        )
+
+
+def _sums(start: float, terms: Array) -> Array:
+    """Return the running sums, the first being the start; one after the other, however cut."""
+    return np.add.accumulate(np.concatenate([[start], terms]))
+
+
+def _binned(
+    bins: tuple[tuple[float, ...], ...], predicted: Array, came: NDArray[np.bool_]
+) -> tuple[tuple[float, ...], ...]:
+    place = np.minimum((predicted * BINS).astype(int), BINS - 1)
+    sums = np.array(bins)
+    for row, terms in zip(sums, (np.ones(len(place)), predicted, came), strict=True):
+        np.add.at(row, place, terms)  # one after the other, however cut
+    return _rows_of(sums.tolist())
+
+
+def _rows_of(bins: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(number) for number in row) for row in bins)
+
+
+def _between(start: Moment, stop: Moment) -> Stretch:
+    n_rows = stop.n_rows - start.n_rows
+    means = [(b - a) / max(n_rows, 1) for a, b in zip(start[1:], stop[1:], strict=True)]
+    return Stretch(n_rows, *means)
