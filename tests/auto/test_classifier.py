@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from virtualvector import AutoVVMClassifier, VVMClassifier
+from virtualvector import ADFClassifier, AutoVVMClassifier, VVMClassifier, WindowEPClassifier
 from virtualvector.auto.experts import Expert
 from virtualvector.datasets import load_ionosphere, load_spambase, load_thyroid
 
@@ -20,20 +20,39 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("expert", [Expert(None, 0.5, 0.02, 10, merge_pairs=5), Expert(None, 1.0)])
-def test_one_expert_is_a_virtual_vector_machine(expert):
+@pytest.mark.parametrize(
+    ("expert", "learner"),
+    [
+        (
+            Expert(None, 0.5, 0.02, 10, merge_pairs=5),
+            VVMClassifier(10, margin_noise=0.5, label_noise=0.02),
+        ),
+        (
+            Expert(None, 0.5, 0.02, 10, merge_pairs=5, eviction="margin"),
+            VVMClassifier(10, margin_noise=0.5, label_noise=0.02, eviction="margin"),
+        ),
+        (Expert(None, 1.0), VVMClassifier(0, margin_noise=1.0)),
+        (Expert(None, 1.0), ADFClassifier(margin_noise=1.0)),
+        (
+            Expert(None, 0.5, buffer_size=7, eviction="oldest"),
+            WindowEPClassifier(7, margin_noise=0.5),
+        ),
+    ],
+)
+def test_one_expert_is_the_learner_it_is_made_of(expert, learner):
     X, y = load_ionosphere(return_X_y=True, random_state=0)
     one = AutoVVMClassifier(experts=[expert], scale=False)
-    vvm = VVMClassifier(
-        expert.buffer_size,
-        margin_noise=expert.margin_noise,
-        label_noise=expert.label_noise,
-        merge_pairs=expert.merge_pairs,
-    )
-    said, expected = one.predict_then_learn(X, y), vvm.predict_then_learn(X, y)
+    said, expected = one.predict_then_learn(X, y), learner.predict_then_learn(X, y)
     np.testing.assert_array_equal(said.labels, expected.labels)
     np.testing.assert_allclose(said.probabilities, expected.probabilities, rtol=1e-15)
-    np.testing.assert_array_equal(one.predict_proba(X), vvm.predict_proba(X))
+    np.testing.assert_array_equal(one.predict_proba(X), learner.predict_proba(X))
+    assert one.history_ == [{"n_rows": len(X), "weights": {expert: 1.0}}]
+    assert one.counters_ == {name: learner.history_[name] for name in one.counters_}
+
+
+def test_an_unknown_way_to_evict_is_named():
+    with pytest.raises(ValueError, match="eviction='youngest'; expected one of"):
+        AutoVVMClassifier(experts=[Expert(None, 1.0, eviction="youngest")]).fit([[0], [1]], [0, 1])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -113,6 +132,176 @@ def test_classes_may_come_when_they_come():
     assert late.predict_proba(X).shape == (len(X), 3)
     together = AutoVVMClassifier(experts=FEW, n_waves=10).partial_fit(X[order], y[order])
     np.testing.assert_array_equal(together.predict_proba(X), late.predict_proba(X))
+
+
+def open_stream():
+    """Thyroid, with the classes one after the other at first."""
+    X, y = load_thyroid(return_X_y=True, random_state=0)
+    order = np.concatenate([np.flatnonzero(y == k)[:9] for k in (2, 0, 1)])
+    order = np.concatenate([order, np.setdiff1d(np.arange(len(y)), order)])
+    return X[order], np.array(["a", "b", "c"])[y[order]]
+
+
+def test_while_classes_are_open_what_is_said_is_about_those_known():
+    X, y = open_stream()
+    said = AutoVVMClassifier(experts=FEW, n_waves=5).predict_then_learn(X[:60], y[:60], classes=[])
+    model = AutoVVMClassifier(experts=FEW, n_waves=5).partial_fit(X[:1], y[:1])
+    assert not said.probabilities[0].any()
+    for t in range(1, 60):
+        known = np.isin(["a", "b", "c"], model.classes_)
+        expected = model.predict_proba(X[t : t + 1])[0]
+        np.testing.assert_allclose(said.probabilities[t, known], expected, atol=1e-9)
+        assert not said.probabilities[t, ~known].any()
+        assert said.labels[t] in model.classes_
+        model.partial_fit(X[t : t + 1], y[t : t + 1])
+
+
+@pytest.mark.parametrize("experts", [FEW, FEW[:1]])
+def test_cuts_change_nothing_that_is_said_while_classes_are_open(experts):
+    X, y = open_stream()
+    whole = AutoVVMClassifier(experts=experts, n_waves=5)
+    said = whole.predict_then_learn(X, y, classes=[])
+    pieces = AutoVVMClassifier(experts=experts, n_waves=5)
+    for start, stop in ((0, 1), (1, 9), (9, 10), (10, 25), (25, 100), (100, 215)):
+        part = pieces.predict_then_learn(
+            X[start:stop], y[start:stop], classes=[] if start == 0 else None
+        )
+        known = np.isin(whole.classes_, pieces.classes_)
+        np.testing.assert_array_equal(part.labels, said.labels[start:stop])
+        np.testing.assert_array_equal(part.probabilities, said.probabilities[start:stop][:, known])
+        assert not said.probabilities[start:stop][:, ~known].any()
+    np.testing.assert_array_equal(pieces.predict_proba(X), whole.predict_proba(X))
+
+
+def test_closing_classes_changes_nothing_but_that_no_other_may_come():
+    X, y = open_stream()
+    labels = np.where(y == "a", "c", y)  # two classes, one after the other
+    for n_closed, classes in ((30, y), (30, labels)):
+        left_open = AutoVVMClassifier(experts=FEW, n_waves=5)
+        closed = AutoVVMClassifier(experts=FEW, n_waves=5)
+        left_open.partial_fit(X[:n_closed], classes[:n_closed])
+        closed.partial_fit(X[:n_closed], classes[:n_closed]).close_classes()
+        expected = left_open.predict_then_learn(X[n_closed:], classes[n_closed:])
+        said = closed.predict_then_learn(X[n_closed:], classes[n_closed:])
+        np.testing.assert_array_equal(said.probabilities, expected.probabilities)
+        np.testing.assert_array_equal(closed.predict_proba(X), left_open.predict_proba(X))
+        assert closed.n_bytes_ < left_open.n_bytes_
+        with pytest.raises(ValueError, match="'z' at row 0"):
+            closed.partial_fit(X[:1], ["z"])
+        with pytest.raises(ValueError, match=r"classes=\[\]"):
+            closed.predict_then_learn(X[:1], classes[:1], classes=[])
+
+
+def test_after_an_alarm_closed_classes_begin_as_open_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = (X[:, 0] > 0).astype(int)
+    y[1000:] = 1 - y[1000:]
+    left_open = AutoVVMClassifier(experts=FEW, n_waves=5).partial_fit(X[:50], y[:50])
+    closed = AutoVVMClassifier(experts=FEW, n_waves=5).partial_fit(X[:50], y[:50]).close_classes()
+    expected = left_open.predict_then_learn(X[50:], y[50:])
+    said = closed.predict_then_learn(X[50:], y[50:])
+    assert len(closed.weights_) > len(FEW)
+    np.testing.assert_array_equal(said.probabilities, expected.probabilities)
+
+
+def test_one_class_cannot_be_all():
+    model = AutoVVMClassifier(experts=FEW, n_waves=5).partial_fit([[1.0], [2.0]], ["a", "a"])
+    with pytest.raises(ValueError, match=r"classes \['a'\] so far; expected at least two"):
+        model.close_classes()
+
+
+@pytest.mark.parametrize("kind", ["names", "places", "mask"])
+def test_columns_that_hold_names_can_be_said(kind):
+    table, labels = mixed_table(200)
+    table["number"] = np.random.default_rng(1).integers(3, size=200)
+    table.loc[:20, "city"] = None  # the first call would take it for a column of numbers
+    said = {
+        "names": ["city", "kind", "flag", "number"],
+        "places": [1, 2, 3, 4],
+        "mask": [False, True, True, True, True],
+    }[kind]
+    model = AutoVVMClassifier(experts=FEW, n_waves=5, categorical_features=said)
+    model.partial_fit(table[:10], labels[:10])
+    model.partial_fit(table[10:], labels[10:])
+    columns = {each["column"] for each in model.coefficients_}
+    assert {"amount", "city = Oslo", "city missing", "flag = True", "number = 2"} <= columns
+    gap = table.iloc[-1:].assign(number=[np.nan])
+    model.partial_fit(pd.concat([table.iloc[:3], gap]), labels[:4])  # whole numbers become floats
+    assert "number missing" in {each["column"] for each in model.coefficients_}
+    assert sum(each["column"] == "number = 2" for each in model.coefficients_) == 1
+    assert "number = 2.0" not in {each["column"] for each in model.coefficients_}
+
+
+def test_arrays_of_text_may_hold_names():
+    X = np.array([["a", "1.5"], ["b", "2.5"], ["a", "nan"]])
+    model = AutoVVMClassifier(experts=FEW, n_waves=5, categorical_features=[0])
+    model.fit(X, [0, 1, 0])
+    assert [each["column"] for each in model.coefficients_] == ["x1", "x0 = a", "x0 = b"]
+
+
+@pytest.mark.parametrize("unknown", [["town"], [4], [-1]])
+def test_a_column_that_is_not_there_is_named(unknown):
+    table, labels = mixed_table(10)
+    model = AutoVVMClassifier(categorical_features=unknown)
+    with pytest.raises(ValueError, match=f"categorical_features has {unknown[0]!r}; expected"):
+        model.fit(table, labels)
+
+
+def test_the_budget_can_be_planned_for_classes_that_come_later():
+    X, y = load_thyroid(return_X_y=True, random_state=0)
+    declared = AutoVVMClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    planned = AutoVVMClassifier(n_classes=3).partial_fit(X, y)
+    assert planned._committee.outlook == declared._committee.outlook
+    assert planned.predict_proba(X).shape == (len(X), 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_and_logarithms_say_what_probabilities_say(n_classes):
+    X, y = load_thyroid(return_X_y=True, random_state=0)
+    model = AutoVVMClassifier(experts=FEW, n_waves=5).fit(X, np.minimum(y, n_classes - 1))
+    p = model.predict_proba(X)
+    odds = np.log(p / (1 - p))
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(p))
+    expected = odds[:, 1] if n_classes == 2 else odds
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6)
+
+
+def test_scores_are_finite_where_a_probability_is_too_small():
+    X = np.repeat([[-1.0], [1.0]], 200, axis=0)
+    model = AutoVVMClassifier(experts=[Expert(None, 1e-9)], scale=False).fit(X, X[:, 0] > 0)
+    assert np.isfinite(model.predict_log_proba(1e9 * X)).all()
+    assert np.isfinite(model.decision_function(1e9 * X)).all()
+    one_class = AutoVVMClassifier(experts=FEW, n_waves=5).partial_fit(X, np.zeros(400, int))
+    assert (one_class.decision_function(X) < 0).all()
+
+
+def test_coefficients_of_one_linear_expert_are_those_of_the_learner():
+    X, y = load_ionosphere(return_X_y=True, random_state=0)
+    one = AutoVVMClassifier(experts=[Expert(None, 0.5, buffer_size=6)], scale=False).fit(X, y)
+    vvm = VVMClassifier(6, margin_noise=0.5, merge_pairs=0).fit(X, y)
+    table = pd.DataFrame(one.coefficients_)
+    assert table["column"].tolist() == [f"x{k}" for k in range(X.shape[1])]
+    assert set(table["class"]) == {1}
+    np.testing.assert_allclose(table["mean"], vvm.coef_[0], rtol=1e-12)
+    deviations = np.sqrt(np.diag(vvm.covariance_))[:-1]
+    np.testing.assert_allclose(table["deviation"], deviations, rtol=1e-9)
+    np.testing.assert_array_equal(one.virtual_points_, vvm.virtual_points_[:, :-1])
+    assert one.n_awake_ == 1
+
+
+def test_coefficients_are_slopes_of_what_the_most_trusted_expert_sees_linearly():
+    X, y = load_thyroid(return_X_y=True, random_state=0)
+    model = AutoVVMClassifier(experts=[Expert(1.0, 0.1, buffer_size=4)], scale=False, n_waves=3)
+    model.fit(X, y)
+    outlook, expert = model._committee.outlook, model._committee.experts[0]
+    rows = np.eye(X.shape[1])
+    slopes = outlook.look(outlook.sight(expert), rows) - outlook.look(outlook.sight(expert), -rows)
+    slopes[:, : 2 * outlook.n_waves] = 0.0  # of the waves
+    for k, gaussian in enumerate(model._committee.posteriors[0].gaussians):
+        found = [each["mean"] for each in model.coefficients_ if each["class"] == k]
+        np.testing.assert_allclose(found, slopes @ gaussian.mean[:-1] / 2)
+    assert [points.shape for points in model.virtual_points_] == [(4, X.shape[1])] * 3
 
 
 def test_it_says_what_it_has_learned():

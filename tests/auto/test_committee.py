@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from virtualvector.auto import calibration
+from virtualvector.auto import committee as deciding
 from virtualvector.auto.committee import BLOCK, FEWEST, Committee
 from virtualvector.auto.experts import DEFAULT, Expert, Outlook, affordable_waves, usual_budget
 from virtualvector.auto.watch import Watch
@@ -61,7 +62,7 @@ def test_after_labels_swap_it_does_as_well_as_one_that_begins_there():
 def test_the_option_to_forget_costs_little_on_a_steady_stream(monkeypatch):
     rows, labels = linear_stream(4000)
     _, said = committee().learn(rows, labels)
-    monkeypatch.setattr("virtualvector.auto.committee.HALF_LIVES", (1e15,))  # nobody forgets
+    monkeypatch.setattr(deciding, "HALF_LIVES", (1e15,))  # nobody forgets
     _, without = committee().learn(rows, labels)
     t = np.arange(4000)
     loss, loss_without = (-np.log(p[t, labels]).mean() for p in (said, without))

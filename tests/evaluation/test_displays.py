@@ -116,6 +116,15 @@ def test_less_than_a_block_is_an_error_that_says_how_many_rows_are_needed(stream
         WeightsDisplay.from_estimator(AutoVVMClassifier())
 
 
+def test_one_expert_has_all_the_weight_however_few_rows_there_are(stream):
+    X, y = stream
+    model = AutoVVMClassifier(experts=[A], n_waves=20).fit(X[:100], y[:100])
+    display = WeightsDisplay.from_estimator(model)
+    assert display.n_rows.tolist() == [100]
+    assert display.names == [describe(A)]
+    assert heights(display).sum() == pytest.approx(1.0)
+
+
 def test_no_expert_to_show_is_an_error(model):
     with pytest.raises(ValueError, match=r"At least 1 expert .* most=0"):
         WeightsDisplay.from_estimator(model, most=0)
@@ -129,9 +138,10 @@ def test_no_two_areas_look_alike_in_grey(model):
 
 def test_descriptions_tell_all_that_differs():
     assert describe(Expert(None, 1.0, buffer_size=10)) == "linear, s² 1, 10 points"
-    full = Expert(0.5, 0.1, 0.02, 10, 1e6, 2, 3)
+    full = Expert(0.5, 0.1, 0.02, 10, 1e6, 2, 3, "margin")
     assert describe(full) == (
-        "waves ×0.5, s² 0.1, ε 0.02, 10 points, 3 pairs, half-life 1000000, detail 2"
+        "waves ×0.5, s² 0.1, ε 0.02, 10 points, 3 pairs, eviction by margin, half-life 1000000, "
+        "detail 2"
     )
     assert len({describe(expert) for expert in DEFAULT}) == len(DEFAULT)
 

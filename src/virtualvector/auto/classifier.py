@@ -10,11 +10,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from virtualvector.auto import inspection
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import (
     DEFAULT,
@@ -23,7 +25,7 @@ from virtualvector.auto.experts import (
     affordable_waves,
     usual_budget,
 )
-from virtualvector.features.columns import Columns, columns_of, is_table
+from virtualvector.features.columns import Columns, columns_of, is_table, named_columns
 from virtualvector.features.inputs import RunningInputs
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.checking import (
@@ -35,7 +37,8 @@ from virtualvector.learners.checking import (
 )
 from virtualvector.learners.one_against_rest import Labels, Stated
 
-_CLASSES_TO_PAY_FOR = 2  # posteriors that the budget is for, if classes are not known at the start
+_CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
+_LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 
 
 class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
@@ -61,6 +64,12 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         What experts assume, if not the default.
     n_waves : int, optional
         The number of random waves, by default as many as the budget allows.
+    categorical_features : array-like of str, int or bool, optional
+        The columns that hold names: their labels, their places, or a mask, as for scikit-learn's
+        `HistGradientBoostingClassifier`. All others hold numbers. By default columns whose values
+        in the first call are texts, categories or truth values hold names.
+    n_classes : int, optional
+        How many classes to plan the budget for if they are not declared; by default two.
     scale : bool, default=True
         Whether to scale columns. If not, rows are taken as they are and have to be numbers.
     n_jobs : int, default=1
@@ -80,6 +89,16 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         The number of rows learned.
     gaps_ : ndarray of shape (n_columns,)
         The missing values seen in each column.
+    n_awake_ : int
+        How many experts are awake.
+    n_bytes_ : int
+        The memory that everything learned takes.
+    counters_ : dict
+        How many points were evicted and merged, and the divergence lost.
+    coefficients_ : list of dict
+        The weights of the columns for the most trusted expert.
+    virtual_points_ : ndarray, or a list of them
+        The virtual points of the most trusted expert.
 
     Examples
     --------
@@ -91,10 +110,17 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    classes_: Labels
+    _committee: Committee
+    _inputs: RunningInputs
+    _named: list[bool]
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [None, Interval(Real, 0, None, closed="neither")],
         "experts": [None, "array-like"],
         "n_waves": [None, Interval(Integral, 1, None, closed="left")],
+        "categorical_features": [None, "array-like"],
+        "n_classes": [None, Interval(Integral, 2, None, closed="left")],
         "scale": ["boolean"],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
@@ -106,6 +132,8 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         budget: float | None = None,
         experts: Sequence[Expert] | None = None,
         n_waves: int | None = None,
+        categorical_features: Any = None,
+        n_classes: int | None = None,
         scale: bool = True,
         n_jobs: int = 1,
         random_state: int = 0,
@@ -113,6 +141,8 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         self.budget = budget
         self.experts = experts
         self.n_waves = n_waves
+        self.categorical_features = categorical_features
+        self.n_classes = n_classes
         self.scale = scale
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -137,8 +167,8 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             The class of each row.
         classes : array-like, optional
-            All classes that will ever come, in the first call; otherwise they are taken as they
-            come.
+            All classes that will ever come, in the first call; without it, or with an empty list,
+            they are taken as they come.
 
         Returns
         -------
@@ -156,22 +186,60 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, classes
-            As for `partial_fit`, but classes are by default those of the first call.
+        X, y
+            As for `partial_fit`.
+        classes : array-like, optional
+            All classes that will ever come, in the first call; by default those of that call. With
+            an empty list they are taken as they come, in this call and later ones.
 
         Returns
         -------
         Stated
-            What was said about each row before it was learned: labels and probabilities.
+            What was said about each row before it was learned: labels and probabilities. There is
+            a column for each class known at the end of the call, 0 where it was not known yet. Of
+            the first row of all, while no class is known, there is nothing to say: all its
+            probabilities are 0, and its label is its own, which does not depend on other rows.
+
+        Examples
+        --------
+        >>> from virtualvector import AutoVVMClassifier
+        >>> from virtualvector.datasets import load_thyroid
+        >>> X, y = load_thyroid(return_X_y=True, random_state=0)
+        >>> said = AutoVVMClassifier().predict_then_learn(X[:20], y[:20], classes=[])
+        >>> y[:4].tolist(), said.labels[:4].tolist()
+        ([2, 0, 0, 1], [2, 2, 0, 0])
+        >>> said.probabilities[:4].round(2).tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.61, 0.0, 0.39], [0.57, 0.0, 0.43]]
         """
         self._validate_params()
         if classes is None and not hasattr(self, "_committee"):
             classes = y
         with unchanged_by_errors(self):
             columns, labels = self._more(X, y, classes)
-            check_known(labels, self.classes_)
             probabilities = self._learn(columns, labels)
-            return Stated(self.classes_[np.argmax(probabilities, axis=1)], probabilities)
+            likely = self.classes_[np.argmax(probabilities, axis=1)]
+            if not probabilities[0].any():
+                likely[0] = labels[0]
+            return Stated(likely, probabilities)
+
+    def close_classes(self) -> Self:
+        """Take no more classes than those known: from now on another one is an error.
+
+        What was kept for classes that might still come is dropped. Nothing else changes.
+
+        Returns
+        -------
+        self
+            The classifier.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"Found the classes {self.classes_.tolist()!r} so far; expected at least two "
+                "before no more may come."
+            )
+        self._committee = self._committee.closed()
+        return self
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row: the mix of what experts say."""
@@ -184,6 +252,22 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         labels: Labels = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return labels
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`; never less than that of the smallest number."""
+        logarithms: Array = np.log(np.maximum(self.predict_proba(X), _LEAST))
+        return logarithms
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the log-odds of the second of two classes, or of each class, one column each."""
+        logs = self.predict_log_proba(X)
+        if logs.shape[1] == 1:  # there is no other class so far
+            return np.full(len(logs), np.log(_LEAST))
+        if logs.shape[1] == 2:
+            return logs[:, 1] - logs[:, 0]
+        rest = [logsumexp(np.delete(logs, k, axis=1), axis=1) for k in range(logs.shape[1])]
+        odds: Array = logs - np.column_stack(rest)
+        return odds
 
     @property
     def weights_(self) -> list[dict[str, Any]]:
@@ -223,14 +307,72 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._inputs.gaps.copy()
 
+    @property
+    def n_awake_(self) -> int:
+        """How many experts are awake."""
+        check_is_fitted(self)
+        return int(self._committee.awake.sum())
+
+    @property
+    def n_bytes_(self) -> int:
+        """The memory that everything learned takes; without the waves, which a seed gives."""
+        check_is_fitted(self)
+        return inspection.n_bytes(self._committee) + self._inputs.n_bytes
+
+    @property
+    def counters_(self) -> dict[str, float]:
+        """How many points were ``evicted`` and ``merged``, and the ``divergence_lost``.
+
+        Summed over all posteriors of the experts there are now, awake or asleep. One that came
+        from another has also what that one had lost before.
+        """
+        check_is_fitted(self)
+        return inspection.counters(self._committee)
+
+    @property
+    def coefficients_(self) -> list[dict[str, Any]]:
+        """The weights of the columns for the most trusted expert, all of whom see them linearly.
+
+        For each posterior and each column ``column``, ``class``, and the posterior's ``mean`` and
+        standard ``deviation`` of the weight, which is for the column in running standard
+        deviations. With two classes there is one posterior, for the second. A column of names has
+        a weight for each name with an input of its own, called ``country = NO``.
+        """
+        check_is_fitted(self)
+        return inspection.coefficients(self._committee, self._labels())
+
+    @property
+    def virtual_points_(self) -> Array | list[Array]:
+        """The virtual points of the most trusted expert, which may have none.
+
+        An array of shape (n_points, n_columns), whose columns are those of `coefficients_` for one
+        class; a list of one such array per class if there are more than two. A point is a row as
+        the expert sees it, of unit length, and times −1 if it is not of the class; what it sees
+        beside the columns, waves and the bias, is left out.
+        """
+        check_is_fitted(self)
+        points = inspection.virtual_points(self._committee, self._labels())
+        return points[0] if len(points) == 1 else points
+
+    def _labels(self) -> list[str | None]:
+        """Return what each input means."""
+        places = [f"x{k}" for k in range(self.n_features_in_)]
+        return self._inputs.labels(list(getattr(self, "feature_names_in_", places)))
+
     def _forget(self) -> None:
         for name in ("_committee", "_inputs", "_named", "classes_"):
             self.__dict__.pop(name, None)
 
     def _more(self, X: Any, y: Any, classes: Any) -> tuple[Columns, Labels]:
         """Return checked columns and labels to go on with; start, if nothing was learned yet."""
-        declared = None if classes is None else checked_classes(classes)
+        as_they_come = classes is not None and np.size(classes) == 0
+        declared = None if classes is None or as_they_come else checked_classes(classes)
         first = not hasattr(self, "_committee")
+        if not first and as_they_come and not self._committee.takes_new_classes:
+            raise ValueError(
+                "`classes=[]` lets classes come as they come; expected only those known, which "
+                f"were said to be all: {self.classes_.tolist()!r}."
+            )
         if not first and declared is not None and not np.array_equal(declared, self.classes_):
             raise ValueError(
                 f"`classes={declared.tolist()!r}` is not the same as on last call to partial_fit, "
@@ -250,7 +392,7 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         self._named = columns.named
         experts = DEFAULT if self.experts is None else tuple(Expert(*e) for e in self.experts)
         n_inputs = self._inputs.n_inputs
-        n_classes = _CLASSES_TO_PAY_FOR if classes is None else len(classes)
+        n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
         usual = usual_budget(len(columns.named), n_classes)
         budget = float(usual if self.budget is None else self.budget)
         n_waves = self.n_waves
@@ -284,9 +426,14 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
             if len(X) == 0:
                 raise ValueError("Found array with 0 sample(s); expected at least one row.")
         else:
-            kind = None if getattr(X, "dtype", None) == np.dtype(object) else np.float64
+            kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUS" else np.float64
             X = validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
-        return columns_of(X, None if reset else self._named)
+        if not reset:
+            return columns_of(X, self._named)
+        if self.categorical_features is None:
+            return columns_of(X)
+        labels = getattr(self, "feature_names_in_", None)
+        return columns_of(X, named_columns(self.categorical_features, self.n_features_in_, labels))
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that values may be missing, and columns may hold names."""

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from virtualvector.auto import calibration
 from virtualvector.auto.experts import Expert, Outlook, Sight
 from virtualvector.auto.mixing import mix
-from virtualvector.auto.record import Record
+from virtualvector.auto.record import Moment, Record
 from virtualvector.auto.watch import Watch
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
+LONG_BLOCK = 64 * BLOCK  # rows at once where there is nothing to decide; bounds the memory
 PATIENCE = 256  # rows that all experts have, from the start or an alarm, to show what they can
 FEWEST = 0.25  # the share of experts that stay awake for good
 FRESH_SHARE = 0.05  # of the weight, to those that begin
@@ -110,25 +111,40 @@ class Committee:
     ) -> tuple[Committee, Array]:
         """Learn rows; also return what was said of each before, one column per class.
 
-        Decisions fall after certain numbers of rows, however the stream is cut into calls.
+        Of a row that is the first of its class, what is said is about the classes known before it:
+        a class has probability 0 until it is known. Decisions fall after certain numbers of rows,
+        however the stream is cut into calls.
         """
         committee = self
         classes = np.union1d(self.classes, labels) if self.takes_new_classes else self.classes
         said = np.zeros((len(inputs), len(classes)))
         start = 0
         for stop in self._stops(labels):
-            rows = slice(start, stop)
-            if not np.isin(labels[start], committee.classes):
-                committee = committee._welcome(labels[start : start + 1])
+            rows, before = slice(start, stop), committee
+            if not np.isin(labels[start], before.classes):
+                committee = before._welcome(labels[start : start + 1])
             committee, of_known = committee._learn(inputs[rows], labels[rows], pool)
             said[rows, np.searchsorted(classes, committee.classes)] = of_known
+            if len(before.classes) < len(committee.classes):
+                said[start] = 0.0
+                if len(before.classes):
+                    known = np.searchsorted(classes, before.classes)
+                    said[start, known] = before.predict(inputs[start : start + 1])[0]
             start = stop
         return committee, said
 
+    def closed(self) -> Committee:
+        """Return the same committee, which takes no more classes than those it knows."""
+        return replace(
+            self,
+            classes_at_start=self.classes,
+            posteriors=tuple(replace(each, unseen=None) for each in self.posteriors),
+        )
+
     def _stops(self, labels: Labels) -> list[int]:
         """Return where blocks end and where the first row of a new class comes next."""
-        n = len(labels)
-        stops = set(range(BLOCK - self.n_rows % BLOCK, n, BLOCK)) | {n}
+        n, block = len(labels), LONG_BLOCK if self.alone else BLOCK
+        stops = set(range(block - self.n_rows % block, n, block)) | {n}
         if self.takes_new_classes:
             values, first = np.unique(labels, return_index=True)
             stops |= {int(f) for f in first[~np.isin(values, self.classes)] if f > 0}
@@ -172,6 +188,9 @@ class Committee:
             watch=self.watch._replace(excess=float(tally[0]), variance=float(tally[1])),
             n_rows=self.n_rows + len(labels),
         )
+        if self.alone:
+            certain = Moment(learned.n_rows, dict.fromkeys(self.experts, 1.0))
+            return replace(learned, record=Record((certain,))), stated
         return (learned._end_block() if learned.n_rows % BLOCK == 0 else learned), stated
 
     def _end_block(self) -> Committee:
@@ -181,8 +200,6 @@ class Committee:
         for expert, weight in zip(self.experts, self.weights.tolist(), strict=True):
             weights[expert] += weight  # who began anew may assume the same as who was kept
         known = replace(self, watch=watch, record=self.record.with_block(self.n_rows, weights))
-        if self.alone:
-            return known
         return known._begin_anew() if alarm else known._put_to_sleep()._fork()._grow()
 
     def _begin_anew(self) -> Committee:

@@ -12,10 +12,15 @@ import numpy as np
 from virtualvector.features import RandomFourierFeatures
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
-from virtualvector.posterior import Settings
+from virtualvector.posterior import Settings, Strategy
 
 LINEAR_SHARE = 0.5  # length of the columns beside that of the waves
 FEWEST_WAVES, MOST_WAVES = 20, 1000
+_EVICTION = {
+    "divergence": Strategy.DIVERGENCE,
+    "margin": Strategy.MARGIN,
+    "oldest": Strategy.OLDEST,
+}
 STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for the best to grow
 
 
@@ -29,13 +34,21 @@ class Expert(NamedTuple):
     half_life: float | None = None  # rows after which half is forgotten; None: never
     detail: int = 1  # how many times as many waves as usual
     merge_pairs: int = 0  # closest pairs of points that are tried to merge
+    eviction: str = (
+        "divergence"  # which point goes: that, the one of the largest "margin", "oldest"
+    )
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
+        if self.eviction not in _EVICTION:
+            raise ValueError(
+                f"An expert has eviction={self.eviction!r}; expected one of {sorted(_EVICTION)}."
+            )
         return Settings(
             label_noise=self.label_noise,
             margin_noise=self.margin_noise,
             buffer_size=self.buffer_size,
+            strategy=int(_EVICTION[self.eviction]),
             half_life=math.inf if self.half_life is None else self.half_life,
             merge_pairs=self.merge_pairs,
         )
@@ -74,8 +87,19 @@ class Outlook(NamedTuple):
             _waves(self.n_waves, bandwidth, self.n_inputs, self.seed + k).transform(inputs)
             for k in range(sight.n_waves // self.n_waves)
         ]
-        parts.insert(1, LINEAR_SHARE / math.sqrt(self.spread) * inputs)
+        parts.insert(1, self._linear_scale * inputs)
         return np.hstack(parts)
+
+    def linear_part(self, expert: Expert) -> tuple[slice, float]:
+        """Return which weights of an expert are those of the inputs, and what these come times."""
+        if expert.bandwidth is None:
+            return slice(0, self.n_inputs), 1.0
+        start = 2 * self.n_waves
+        return slice(start, start + self.n_inputs), self._linear_scale
+
+    @property
+    def _linear_scale(self) -> float:
+        return LINEAR_SHARE / math.sqrt(self.spread)
 
     def n_weights(self, expert: Expert) -> int:
         """Return how many weights a posterior of an expert has."""

@@ -313,6 +313,8 @@ def describe(expert: Expert) -> str:
     'waves ×0.5, s² 0.1, ε 0.02, half-life 20000, detail 2'
     >>> describe(Expert(None, 1.0, buffer_size=10))
     'linear, s² 1, 10 points'
+    >>> describe(Expert(None, 1.0, buffer_size=10, eviction="oldest"))
+    'linear, s² 1, 10 points, eviction by oldest'
     """
     words = ["linear" if expert.bandwidth is None else f"waves ×{expert.bandwidth:g}"]
     words.append(f"s² {expert.margin_noise:g}")
@@ -322,6 +324,8 @@ def describe(expert: Expert) -> str:
         words.append(f"{expert.buffer_size} points")
     if expert.merge_pairs:
         words.append(f"{expert.merge_pairs} pairs")
+    if expert.buffer_size and expert.eviction != "divergence":
+        words.append(f"eviction by {expert.eviction}")
     if expert.half_life is not None:
         words.append(f"half-life {expert.half_life:.10g}")
     if expert.detail != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,31 @@ def columns_of(X: Any, named: list[bool] | None = None) -> Columns:
         for column, label, is_name in zip(raw, labels, named, strict=True)
     ]
     return Columns(values, named)
+
+
+def named_columns(categorical: Any, n_columns: int, labels: Sequence[str] | None) -> list[bool]:
+    """Return which columns hold names, said by their labels, by their places, or by a mask.
+
+    Examples
+    --------
+    >>> from virtualvector.features.columns import named_columns
+    >>> named_columns(["city"], 2, ["age", "city"])
+    [False, True]
+    >>> named_columns([0], 2, None)
+    [True, False]
+    """
+    chosen = np.atleast_1d(np.asarray(categorical))
+    if chosen.dtype.kind == "b" and chosen.shape == (n_columns,):
+        return [bool(is_name) for is_name in chosen]
+    by_label = chosen.dtype.kind in "OUS"
+    there = list(range(n_columns)) if not by_label else [] if labels is None else list(labels)
+    for each in chosen.tolist():
+        if each not in there:
+            known = there if by_label else f"0 to {n_columns - 1}"
+            raise ValueError(
+                f"categorical_features has {each!r}; expected columns of X, which are {known}."
+            )
+    return [each in chosen for each in there] if len(chosen) else [False] * n_columns
 
 
 def _is_arrow(X: Any) -> bool:

@@ -111,6 +111,33 @@ class RunningInputs:
         """The typical squared length of a row of inputs: one for each column."""
         return float(max(len(self.named), 1))
 
+    @property
+    def n_bytes(self) -> int:
+        """The memory that is taken by what is known of the columns."""
+        names = sum(len(name.encode()) for known in self.names.values() for name in known)
+        arrays = (self.counts, self.means, self.squares, self.gaps)
+        return names + sum(array.nbytes for array in arrays)
+
+    def labels(self, columns: Sequence[str]) -> list[str | None]:
+        """Return what each input means, by the labels of the columns; None if nothing yet.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from virtualvector.features.inputs import RunningInputs
+        >>> inputs = RunningInputs([True, False])
+        >>> _ = inputs.learn([np.array(["NO", None], dtype=object), np.array([1.0, 2.0])])
+        >>> inputs.labels(["country", "age"])[:4]
+        ['age', 'country = NO', 'country missing', None]
+        """
+        labels: list[str | None] = [
+            label for label, is_name in zip(columns, self.named, strict=True) if not is_name
+        ]
+        for k, known in self.names.items():
+            labels += [f"{columns[k]} = {n}" if n else f"{columns[k]} missing" for n in known]
+            labels += [None] * (SLOTS - len(known))
+        return labels
+
     def scale(self, columns: Sequence[Any]) -> Array:
         """Return rows as inputs, by what is known; nothing is learned."""
         return self._inputs(columns, learn=False)
@@ -148,7 +175,7 @@ class RunningInputs:
         self, slots: Array, column: Any, missing: Any, known: dict[str, int], learn: bool
     ) -> None:
         names = np.array(
-            ["" if gap else str(value) for value, gap in zip(column, missing, strict=True)]
+            ["" if gap else _name(value) for value, gap in zip(column, missing, strict=True)]
         )
         found, first, which = np.unique(names, return_index=True, return_inverse=True)
         written = np.zeros((len(found), SLOTS))
@@ -162,6 +189,12 @@ class RunningInputs:
             if learn:
                 known[name] = slot
         slots[:] = written[which]
+
+
+def _name(value: Any) -> str:
+    """Return a value as a name: whole numbers have the same one with and without a gap nearby."""
+    whole = isinstance(value, float | np.floating) and value.is_integer()
+    return str(int(value) if whole else value)
 
 
 def _direction(name: str) -> Array:
