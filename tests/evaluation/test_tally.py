@@ -73,11 +73,16 @@ def test_classes_come_as_they_come():
     first = Tally().with_rows(labels[:2], said[:2, 1:2], np.array(["b"]))
     second = first.with_rows(labels[2:4], said[2:4, :2], np.array(["a", "b"]))
     assert second.with_rows(labels[4:], said[4:], np.array(["a", "b", "c"])) == at_once
-    # Rows from before the second class say nothing about how reliable its probability is.
+    # Rows from before the second class say nothing about how reliable its probability is, and of
+    # those that bring a class it is as if all had been alike; both are wrong.
     assert second.reliability.n_rows.sum() == 2
+    alike = np.array([[0.5, 0.5], [0.3, 0.7]])
     assert second.measures.calibration_error == pytest.approx(
-        calibration_error(labels[2:4], said[2:4, :2], np.array(["a", "b"]))
+        calibration_error(labels[2:4], alike, np.array(["a", "b"]))
     )
+    assert at_once.measures.error == 3 / 5
+    given = [1 / 2, 1.0, 1 / 2, 0.7, 1 / 3]
+    assert at_once.measures.log_loss == pytest.approx(-np.log(given).mean())
 
 
 def test_a_file_keeps_every_bit():

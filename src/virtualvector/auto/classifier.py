@@ -89,6 +89,8 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         The number of rows learned.
     gaps_ : ndarray of shape (n_columns,)
         The missing values seen in each column.
+    takes_new_classes_ : bool
+        Whether classes may still come that have not been seen.
     n_awake_ : int
         How many experts are awake.
     n_bytes_ : int
@@ -306,6 +308,12 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         """The missing values seen in each column."""
         check_is_fitted(self)
         return self._inputs.gaps.copy()
+
+    @property
+    def takes_new_classes_(self) -> bool:
+        """Whether classes may still come that have not been seen."""
+        check_is_fitted(self)
+        return self._committee.takes_new_classes
 
     @property
     def n_awake_(self) -> int:

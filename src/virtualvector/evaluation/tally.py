@@ -43,7 +43,9 @@ class Stretch(NamedTuple):
 class Tally:
     """What came against what was said, added up row by row; adding rows returns a new one.
 
-    Any way to cut a stream into calls gives the same sums, to the last bit.
+    Any way to cut a stream into calls gives the same sums, to the last bit. The first row of a
+    class that was not known counts as wrong, and as if all classes, this one too, had been given
+    the same probability.
 
     Parameters
     ----------
@@ -96,13 +98,18 @@ class Tally:
             known = sorted({*tally.classes, str(labels[start])})
             of_known = probabilities[start:stop, np.searchsorted(columns, known)]
             came = np.searchsorted(known, labels[start:stop])
-            tally = replace(tally, classes=tuple(known))._with_rows(came, of_known)
+            first_is_new = len(known) > len(tally.classes)
+            tally = replace(tally, classes=tuple(known))._with_rows(came, of_known, first_is_new)
         return tally
 
-    def _with_rows(self, came: NDArray[np.int64], said: Array) -> Tally:
-        """Add rows of known classes."""
+    def _with_rows(self, came: NDArray[np.int64], said: Array, first_is_new: bool) -> Tally:
+        """Add rows of known classes; that of the first one may have been unheard of before."""
         n_rows, n_classes = said.shape
         likeliest = np.argmax(said, axis=1)
+        if first_is_new:  # which is wrong whatever was said, and as if all had seemed alike
+            said = said.copy()
+            said[0] = 1.0 / max(n_classes, 2)
+            likeliest[0] = -1
         of_came = said[np.arange(n_rows), came]
         squares = ((said**2).sum(axis=1) - 2.0 * of_came + 1.0) / 2.0
         wrong = _sums(self.now.wrong, likeliest != came)
@@ -136,18 +143,18 @@ class Tally:
     @property
     def so_far(self) -> Stretch:
         """Means over all rows."""
-        return _between(BEFORE_ALL, self.now)
+        return between(BEFORE_ALL, self.now)
 
     @property
     def recent(self) -> Stretch:
         """Means over the last thousand rows, or a few more of a long stream."""
         far_enough = (m for m in reversed(self.past) if self.now.n_rows - m.n_rows >= RECENT)
-        return _between(next(far_enough, BEFORE_ALL), self.now)
+        return between(next(far_enough, BEFORE_ALL), self.now)
 
     @property
     def stretches(self) -> list[Stretch]:
         """Means over equal parts of the stream, up to the last moment that is remembered."""
-        return [_between(*both) for both in pairwise((BEFORE_ALL, *self.past))]
+        return [between(*both) for both in pairwise((BEFORE_ALL, *self.past))]
 
     @property
     def reliability(self) -> Reliability:
@@ -205,7 +212,8 @@ def _rows_of(bins: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(number) for number in row) for row in bins)
 
 
-def _between(start: Moment, stop: Moment) -> Stretch:
+def between(start: Moment, stop: Moment) -> Stretch:
+    """Return means over the rows between two moments."""
     n_rows = stop.n_rows - start.n_rows
     means = [(b - a) / max(n_rows, 1) for a, b in zip(start[1:], stop[1:], strict=True)]
     return Stretch(n_rows, *means)
