@@ -19,13 +19,16 @@ def compare(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="spambase, thyroid or ionosphere; or a CSV or TSV file, perhaps .gz, that begins "
-            "with the names of its columns.",
+            help="spambase, thyroid or ionosphere; or a file of numbers in named columns: CSV, TSV "
+            "or JSON lines, perhaps .gz or .zst, Parquet or Arrow; or - for standard input.",
         ),
     ],
     label: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Column to predict, by default the last one."),
+        typer.Option(
+            metavar="NAME",
+            help="Column to predict, by default the last one, or label, class, target or y.",
+        ),
     ] = None,
     buffer_size: Annotated[
         int, typer.Option(min=0, metavar="B", help="Points of VVM, and rows of window-EP.")
@@ -62,7 +65,7 @@ def compare(
     from virtualvector.streams import read
 
     stream = read(source, label, seed)
-    _introduce(stream, label)
+    _introduce(stream)
     folder = out or Path(f"compare-{stream.name}")
     folder.mkdir(parents=True, exist_ok=True)
     rows = RunningStandardiser().learn_then_transform(stream.rows) if standardise else stream.rows
@@ -85,9 +88,8 @@ def compare(
     print(f"Written to {folder}: {', '.join(FILES)}")
 
 
-def _introduce(stream: Stream, label: str | None) -> None:
+def _introduce(stream: Stream) -> None:
     n_rows, n_inputs = stream.rows.shape
     counts = ", ".join(f"{c} ({(stream.labels == c).sum()})" for c in stream.classes.tolist())
-    chosen = "as asked" if label else "the last column"
     print(f"{stream.name}: {n_rows} rows, {n_inputs} inputs.")
-    print(f"Label: {stream.label_column!r}, {chosen}; classes: {counts}.", flush=True)
+    print(f"Label: {stream.label_column!r}, {stream.label_reason}; classes: {counts}.", flush=True)

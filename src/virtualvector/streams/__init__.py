@@ -1,6 +1,19 @@
-"""Reading tables: from a name or a file to rows and labels."""
+"""Reading tables: from a name, a file or a pipe to rows and labels."""
 
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.columns import MISSING, PEEK, Column
+from virtualvector.streams.pieces import Batch
+from virtualvector.streams.reader import Reader, open_rows
 from virtualvector.streams.table import Stream, read
 
-__all__ = ["BadInput", "Stream", "read"]
+__all__ = [
+    "MISSING",
+    "PEEK",
+    "BadInput",
+    "Batch",
+    "Column",
+    "Reader",
+    "Stream",
+    "open_rows",
+    "read",
+]

@@ -1,128 +1,122 @@
-"""A CSV or TSV file: its columns, and where in it things are."""
+"""CSV and TSV: the first line names the columns."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.chunks import BOM, LONGEST, Chunk, Cut, after_last_record, chunks
+from virtualvector.streams.columns import BLANKS, Column, Plan, Problem, number_in, shown
+from virtualvector.streams.text import Record, Text, is_unicode
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_LINE_END = re.compile(rb"\r\n?|\n")
+_PADDING = [("", ""), (" ", ""), ("", " "), (" ", " ")]  # blanks around what means missing
 
 
-@dataclass(frozen=True)
-class DelimitedFile:
-    """A file whose first line names the columns; its name says the delimiter, and ``.gz`` if so.
+class Delimited(Text):
+    """The rows of a CSV or TSV file, which has at least some number of columns."""
 
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from virtualvector.streams.delimited import DelimitedFile
-    >>> DelimitedFile(Path("rows.csv.gz")).delimiter
-    ','
-    """
+    def __init__(
+        self,
+        name: str,
+        blocks: Iterable[bytes],
+        missing: Iterable[str],
+        delimiter: str = ",",
+        least: int = 2,
+    ) -> None:
+        cut = after_last_record(delimiter)
+        self._delimiter = delimiter
+        parts = chunks(name, blocks, cut)
+        head = next((chunk for chunk in parts if chunk.data.strip(b"\r\n")), Chunk(b""))
+        end = _end_of_header(head.data, cut)
+        self._header = [
+            field.strip(BLANKS)
+            for _, fields in _fields(head._replace(data=head.data[:end]), delimiter)
+            for field in fields
+        ]
+        _check_header(f"{name}, line {head.line}", self._header, delimiter, least)
+        super().__init__(name, chain([head.after(end)], parts), cut, missing)
+        self.columns = tuple(Column(name, self._named(name)) for name in self._header)
 
-    path: Path
+    def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
+        """Yield the first line of each record, and its cells."""
+        if chunk.last and self._cut(chunk.data + b"\n") <= len(chunk.data):
+            yield chunk.line, Problem(None, "found a quote that is not closed; expected its end.")
+            return
+        for line, fields in _fields(chunk, self._delimiter):
+            if len(fields) == len(self._header):
+                yield line, dict(zip(self._header, fields, strict=True))
+            else:
+                said = f"found {len(fields)} fields; expected {len(self._header)}."
+                yield line, Problem(None, said)
 
-    @property
-    def compressed(self) -> bool:
-        """Whether the file is compressed."""
-        return self.path.suffix.lower() == ".gz"
+    def number(self, cell: str) -> float | None:
+        """Return the number that a cell is, or None."""
+        return number_in(cell)
 
-    @property
-    def delimiter(self) -> str:
-        """What stands between two fields."""
-        suffix = Path(self.path.stem if self.compressed else self.path.name).suffix.lower()
-        if suffix not in _DELIMITERS:
-            raise BadInput(f"{self.path}: expected a name in .csv, .tsv, .csv.gz or .tsv.gz.")
-        return _DELIMITERS[suffix]
-
-    def at(self, row: int, column: str) -> str:
-        """Return the place of a cell, for people; the first row below the header is row 0."""
-        return f"{self.path}, line {self._line(row + 1)}, column {column!r}"
-
-    def header(self) -> list[str]:
-        """Return the names of the columns."""
-        try:
-            _, names = next(self._records(), (1, []))
-        except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-            raise BadInput(f"{self.path}: {_first_line(error)}.") from error
-        if len(names) < 2:
-            raise BadInput(
-                f"{self.path}, line 1: found {names!r}; expected the names of two columns or more, "
-                f"with {self.delimiter!r} in between."
-            )
-        if all(_is_number(name) for name in names):
-            raise BadInput(f"{self.path}, line 1: found numbers; expected names of columns.")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise BadInput(f"{self.path}, line 1: found the column {twice[0]!r} more than once.")
-        return names
-
-    def table(self, texts: list[str]) -> pa.Table:
-        """Read all rows; the columns in ``texts`` are text whatever they look like."""
+    def parse(self, chunk: Chunk, plan: Plan) -> pa.Table | None:
+        """Return the cells that the plan wants, or None if that takes a closer look."""
         import pyarrow as pa
-        from pyarrow import csv as arrow_csv
+        from pyarrow import csv as arrow
 
-        odd: list[Any] = []
-
-        def note(record: Any) -> str:
-            odd.append(record)
-            return "error"
-
+        if chunk.data.startswith(BOM):  # Arrow would take it for the beginning of the file
+            return None
+        types = {name: pa.string() if named else pa.float64() for name, named in plan.wanted}
+        missing = [before + text + after for text in plan.missing for before, after in _PADDING]
         try:
-            return arrow_csv.read_csv(
-                self.path,
-                arrow_csv.ReadOptions(use_threads=False),  # or records would have no number
-                arrow_csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note
+            return arrow.read_csv(
+                pa.BufferReader(chunk.data),
+                arrow.ReadOptions(
+                    use_threads=False, column_names=self._header, block_size=len(chunk.data) + 1
                 ),
-                arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(texts, pa.string()),
-                    null_values=[""],
-                    strings_can_be_null=True,
+                arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+                arrow.ConvertOptions(
+                    column_types=types, include_columns=list(types), null_values=missing
                 ),
             )
-        except (pa.ArrowException, OSError) as error:
-            if odd:
-                raise BadInput(
-                    f"{self.path}, line {self._line(odd[0].number - 1)}: found "
-                    f"{odd[0].actual_columns} fields; expected {odd[0].expected_columns}."
-                ) from error
-            raise BadInput(f"{self.path}: {_first_line(error)}.") from error
-
-    def _line(self, record: int) -> int:
-        """Return the line on which a record starts; the header is record 0."""
-        line, _ = next(islice(self._records(), record, None))
-        return line
-
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the first line and the fields of each record; lines without any field are none."""
-        unzip = gzip.open if self.compressed else open
-        with unzip(self.path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-            reader = csv.reader(file, delimiter=self.delimiter)
-            line = 1
-            for fields in reader:
-                if fields:
-                    yield line, fields
-                line = reader.line_num + 1
+        except pa.ArrowInvalid:
+            return None
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _fields(chunk: Chunk, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the fields of each record; lines without any field are none."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # as much as Arrow takes
+    text = io.StringIO(chunk.data.decode("utf-8", "surrogateescape"), newline="")
+    reader = csv.reader(text, delimiter=delimiter)
+    line = chunk.line
+    for fields in reader:
+        if fields:
+            yield line, fields
+        line = chunk.line + reader.line_num
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
+def _end_of_header(data: bytes, cut: Cut) -> int:
+    """Return where the first record ends that is not blank."""
+    for line_end in _LINE_END.finditer(data):
+        begin = data[: line_end.end()]
+        if begin.strip(b"\r\n") and cut(begin + b"\n") > len(begin):
+            return len(begin)
+    return len(data)
+
+
+def _check_header(place: str, names: list[str], delimiter: str, least: int) -> None:
+    if not all(map(is_unicode, names)):
+        raise BadInput(f"{place}: found bytes that are no UTF-8; expected text in UTF-8.")
+    if len(names) < least:
+        raise BadInput(
+            f"{place}: found {shown(delimiter.join(names))}; expected the names of two columns or "
+            f"more, with {delimiter!r} in between."
+        )
+    if all(number_in(name) is not None for name in names):
+        raise BadInput(f"{place}: found numbers; expected names of columns.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadInput(f"{place}: found the column {twice[0]!r} more than once.")

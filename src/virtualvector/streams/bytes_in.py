@@ -1,0 +1,82 @@
+"""Bytes from a file or a pipe as they come, unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from virtualvector.streams.sources import Source
+
+CHUNK = 2**21  # bytes that are parsed in one go
+_MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+_UNPACKED = 2**16  # bytes per read of what is compressed
+
+# What reading can end with; an error of Arrow's streams is an OSError too.
+FAILURES = (OSError, EOFError, zlib.error)
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[io.BufferedReader]:
+    """Open a file, or standard input, which stays open afterwards."""
+    if source.path is None:
+        file = sys.stdin.buffer
+        yield file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[arg-type, misc]
+        return
+    with source.path.open("rb") as file:
+        yield file
+
+
+def blocks(source: Source, size: int = CHUNK) -> Iterator[bytes]:
+    """Yield the bytes in blocks of about that size; those of a pipe as they arrive.
+
+    What could be read is handed out before an error is raised.
+    """
+    with opened(source) as file:
+        read = _unpacking(source, file)
+        held: list[bytes] = []
+        try:
+            while block := read(size):
+                held.append(block)
+                if not source.rereadable or sum(map(len, held)) >= size:
+                    yield b"".join(held)
+                    held = []
+        except FAILURES:
+            yield b"".join(held)
+            raise
+        yield b"".join(held)
+
+
+def _unpacking(source: Source, file: io.BufferedReader) -> Callable[[int], bytes]:
+    """Return a function that reads at most so many bytes, and fewer rather than wait."""
+    suffix = "" if source.path is None else source.path.suffix.lower()
+    if suffix not in _MAGIC.values():
+        first = file.peek(4)
+        suffix = next((known for magic, known in _MAGIC.items() if first.startswith(magic)), "")
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=file).read1
+    if suffix == ".zst":
+        import pyarrow as pa
+
+        stream = pa.CompressedInputStream(pa.PythonFile(_Arriving(file), mode="r"), "zstd")
+        return lambda size: bytes(stream.read(min(size, _UNPACKED)))
+    return file.read1
+
+
+class _Arriving:
+    """A file whose reads return what is there instead of waiting for more."""
+
+    closed = False
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+
+    def read(self, size: int) -> Any:
+        return self._file.read1(size)
+
+    def close(self) -> None:
+        """Leave the file to its owner."""

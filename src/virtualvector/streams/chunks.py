@@ -1,0 +1,113 @@
+"""Text cut into chunks of whole records, with the number of the first line of each."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.bytes_in import FAILURES
+
+BOM = b"\xef\xbb\xbf"
+LONGEST = 2**24  # bytes of a record
+
+Cut = Callable[[bytes], int]
+
+
+class Chunk(NamedTuple):
+    """Some records of a text."""
+
+    data: bytes
+    line: int = 1  # of the first of them
+    last: bool = False  # the text ends with it, and without a line end
+
+    def after(self, size: int) -> Chunk:
+        """Return what comes after so many bytes, which end a line."""
+        return self._replace(data=self.data[size:], line=self.line + line_ends(self.data[:size]))
+
+
+def chunks(name: str, blocks: Iterable[bytes], cut: Cut) -> Iterator[Chunk]:
+    r"""Cut blocks of bytes behind their last whole record, which ``cut`` finds.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.chunks import after_last_line, chunks
+    >>> for chunk in chunks("rows", [b"a,b", b"\n1,2\n3", b",4"], after_last_line):
+    ...     print(chunk)
+    Chunk(data=b'a,b\n1,2\n', line=1, last=False)
+    Chunk(data=b'3,4', line=3, last=True)
+    """
+    rest = Chunk(b"")
+    try:
+        for block in _without_bom(blocks):
+            whole = rest._replace(data=rest.data + block)
+            end = cut(whole.data)
+            if end:
+                yield whole._replace(data=whole.data[:end])
+            rest = whole.after(end)
+            if len(rest.data) > LONGEST:
+                raise BadInput(
+                    f"{name}, line {rest.line}: found a row of more than {LONGEST >> 20} MiB; "
+                    "expected a line end before that; perhaps a quote is not closed."
+                )
+    except FAILURES as error:
+        raise BadInput(f"{name}: {why(error)}, after line {rest.line - 1}.") from error
+    if rest.data:
+        yield rest._replace(last=True)
+
+
+def after_last_line(data: bytes) -> int:
+    """Return where the last whole line ends; a lone CR ends one if nothing else does."""
+    return (data.rfind(b"\n") + 1) or (data.rfind(b"\r", 0, -1) + 1)
+
+
+def after_last_record(delimiter: str) -> Cut:
+    """Return a function that finds where the last record ends, as line ends in quotes end none."""
+    pattern = _records(delimiter)
+
+    def cut(data: bytes) -> int:
+        if b'"' not in data:
+            return after_last_line(data)
+        match = pattern.match(data)
+        return match.end() if match else 0
+
+    return cut
+
+
+@cache
+def _records(delimiter: str) -> re.Pattern[bytes]:
+    """Return what matches all whole records: a quote opens a field only where the field begins."""
+    begins = rb"(?:\A|(?<=[%b\r\n]))" % delimiter.encode()
+    quoted = rb'"[^"]*+(?:""[^"]*+)*+"'
+    field = rb'%b%b|(?!%b)"|[^"\r\n]++' % (begins, quoted, begins)
+    return re.compile(rb"(?:(?:%b)*+(?:\n|\r\n|\r(?!\n|\Z)))*+" % field)
+
+
+def line_ends(data: bytes) -> int:
+    """Count the line ends: LF, CR LF, or CR."""
+    returns = data.count(b"\r")
+    return data.count(b"\n") + (returns - data.count(b"\r\n") if returns else 0)
+
+
+def why(error: BaseException) -> str:
+    """Return the reason for which reading ended, in a few words."""
+    if isinstance(error, EOFError) or "Truncated" in str(error):
+        return "the compressed data ends too early"
+    if isinstance(error, zlib.error) or "decompress failed" in str(error):
+        return "the compressed data is damaged"
+    reason = error.strerror if isinstance(error, OSError) else None
+    return (reason or str(error)).partition("\n")[0].rstrip(".")
+
+
+def _without_bom(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    remaining = iter(blocks)
+    first = b""
+    for block in remaining:
+        first += block
+        if len(first) >= len(BOM):
+            break
+    yield first.removeprefix(BOM)
+    yield from remaining

@@ -1,0 +1,119 @@
+"""Rows as a file has them, and the batches that are left when the bad ones are out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtualvector.streams.columns import BLANKS, Plan, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH = 8192  # rows
+
+Place = Callable[[int, str | None], str]
+
+
+class Batch(NamedTuple):
+    """Some rows, their labels, and where they stand."""
+
+    table: pa.Table  # a column for each of the reader's, with nulls where a value is missing
+    labels: NDArray[Any] | None  # texts
+    place: Place  # row of the batch and column, to where that is in the file
+
+
+class Bad(NamedTuple):
+    """A row of the file that is left out."""
+
+    row: int  # of the table, before which it stood or which it is
+    why: str
+
+
+class Piece(NamedTuple):
+    """Rows of a file whose cells fit their columns, but were not looked at otherwise."""
+
+    table: pa.Table  # the columns that the plan wants, of float64 or string
+    place: Place
+    bad: list[Bad]  # rows whose cells do not fit
+
+
+def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[Bad]]:
+    """Return the good rows in batches, and the bad ones; with ``stop``, up to the first bad one."""
+    table = _trimmed(piece.table, plan)
+    wrong = _wrong(table, plan)
+    found = [Bad(row, f"{piece.place(row, name)}: {said}") for row, (name, said) in wrong.items()]
+    bad = sorted([*piece.bad, *found], key=lambda one: one.row)
+    good = np.ones(table.num_rows, dtype=bool)
+    good[list(wrong)] = False
+    if stop and bad:
+        good[bad[0].row :] = False
+        bad = bad[:1]
+    return _batches(table, np.flatnonzero(good), piece.place, plan), bad
+
+
+def _trimmed(table: pa.Table, plan: Plan) -> pa.Table:
+    """Blanks around names do not count; what means a missing name becomes null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {}
+    missing = pa.array(plan.missing, pa.string())
+    for name, named in plan.wanted:
+        cells = table[name]
+        if named:
+            cells = pc.utf8_trim(cells, BLANKS)
+            cells = pc.if_else(pc.is_in(cells, missing), pa.scalar(None, pa.string()), cells)
+        columns[name] = cells
+    return pa.table(columns)
+
+
+def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
+    """Return the rows that have a number that is not finite, or no label."""
+    import pyarrow.compute as pc
+
+    wrong: dict[int, Problem] = {}
+    for name, named in plan.columns:
+        if named or pc.all(pc.is_finite(table[name])).as_py() is not False:
+            continue
+        cells = table[name].to_numpy()  # nulls are nan
+        for row in np.flatnonzero(~np.isfinite(cells) & table[name].is_valid().to_numpy()):
+            said = (
+                f"found {cells[row]}; expected a finite number; leave the cell empty where a value "
+                "is missing."
+            )
+            wrong.setdefault(int(row), Problem(name, said))
+    if plan.label is not None and table[plan.label].null_count:
+        for row in np.flatnonzero(table[plan.label].is_null().to_numpy()):
+            said = "found an empty label; expected a class."
+            wrong.setdefault(int(row), Problem(plan.label, said))
+    return wrong
+
+
+def _batches(table: pa.Table, rows: NDArray[np.intp], place: Place, plan: Plan) -> Iterator[Batch]:
+    if len(rows) < table.num_rows:
+        table = table.take(rows)
+    labels = None if plan.label is None else _texts(table[plan.label])
+    features = table.select([column.name for column in plan.columns])
+    for start in range(0, len(rows), BATCH):
+        some = slice(start, start + BATCH)
+        yield Batch(
+            features.slice(start, BATCH),
+            None if labels is None else labels[some],
+            partial(_place_of, place, rows[some]),
+        )
+
+
+def _place_of(place: Place, rows: NDArray[np.intp], row: int, column: str | None) -> str:
+    return place(int(rows[row]), column)
+
+
+def _texts(cells: pa.ChunkedArray) -> NDArray[Any]:
+    encoded = cells.combine_chunks().dictionary_encode()
+    texts = np.array(encoded.dictionary.to_pylist(), dtype=str)
+    labels: NDArray[Any] = texts[encoded.indices.to_numpy()]
+    return labels

@@ -1,0 +1,162 @@
+"""What all formats of text have in common: a fast way, and a slow one that knows each line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.chunks import Chunk, Cut
+from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, Problem, place_of, shown
+from virtualvector.streams.pieces import Bad, Piece, Place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SMALL = 2**15  # bytes that are not worth a second try
+
+Cell = str | None
+Record = dict[str, Cell]
+
+
+class Text(ABC):
+    """The rows of one file, of which the first are read at once to see what the columns hold.
+
+    A chunk is parsed by Arrow in one go. Where Arrow refuses, the chunk is halved; what is small
+    is parsed record by record, which tells the bad rows from the good ones.
+    """
+
+    columns: tuple[Column, ...]
+    n_rows = None
+    classes = None
+
+    def __init__(
+        self, name: str, chunks: Iterator[Chunk], cut: Cut, missing: Iterable[str]
+    ) -> None:
+        self._name = name
+        self._cut = cut
+        self._missing = frozenset(missing)
+        self._chunks, self._first = self._look_ahead(chunks)
+
+    @abstractmethod
+    def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
+        """Yield the first line of each record, and its cells."""
+
+    @abstractmethod
+    def number(self, cell: str) -> float | None:
+        """Return the number that a cell is, or None."""
+
+    @abstractmethod
+    def parse(self, chunk: Chunk, plan: Plan) -> pa.Table | None:
+        """Return the cells that the plan wants, or None if that takes a closer look."""
+
+    def first(self, column: str) -> list[str]:
+        """Return what the first rows have in a column."""
+        cells = (record.get(column) for record in self._first)
+        return [text for cell in cells if (text := (cell or "").strip(BLANKS)) not in self._missing]
+
+    def pieces(self, plan: Plan) -> Iterator[Piece]:
+        """Yield all rows, once."""
+        for chunk in self._chunks:
+            yield from self._halved(chunk, plan)
+
+    def _halved(self, chunk: Chunk, plan: Plan) -> Iterator[Piece]:
+        table = None if chunk.last else self.parse(chunk, plan)
+        if table is not None:
+            yield Piece(table, self._place(lambda: [line for line, _ in self.records(chunk)]), [])
+            return
+        half = chunk.data[: len(chunk.data) // 2]
+        end = self._cut(half) if len(half) >= SMALL else 0
+        if end:
+            yield from self._halved(chunk._replace(data=half[:end], last=False), plan)
+            yield from self._halved(chunk.after(end), plan)
+        else:
+            yield self._one_by_one(chunk, plan)
+
+    def _one_by_one(self, chunk: Chunk, plan: Plan) -> Piece:
+        import pyarrow as pa
+
+        lines: list[int] = []
+        rows: list[list[float | str | None]] = []
+        bad = []
+        place = self._place(lambda: lines)
+        for line, record in self.records(chunk):
+            row = record if isinstance(record, Problem) else self._row(record, plan)
+            if isinstance(row, Problem):
+                bad.append(
+                    Bad(
+                        len(rows),
+                        f"{place_of(f'{self._name}, line {line}', row.column)}: {row.said}",
+                    )
+                )
+            else:
+                lines.append(line)
+                rows.append(row)
+        kinds = [pa.string() if column.named else pa.float64() for column in plan.wanted]
+        cells = zip(*rows, strict=True) if rows else ([] for _ in kinds)
+        arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
+        return Piece(pa.table(arrays, [column.name for column in plan.wanted]), place, bad)
+
+    def _row(self, record: Record, plan: Plan) -> list[float | str | None] | Problem:
+        """Return the cells as they are stored, or what is wrong with one of them."""
+        row: list[float | str | None] = []
+        for name, named in plan.wanted:
+            cell = record.get(name)
+            if cell is not None and not is_unicode(cell):
+                return Problem(name, "found bytes that are no UTF-8; expected text in UTF-8.")
+            if named or cell is None:
+                row.append(cell)
+            elif cell.strip(BLANKS) in self._missing:
+                row.append(None)
+            elif (number := self.number(cell)) is not None:
+                row.append(number)
+            else:
+                return Problem(
+                    name, f"found {shown(cell)}; expected a number{_because(plan, name)}"
+                )
+        return row
+
+    def _place(self, lines: Callable[[], list[int]]) -> Place:
+        known = cache(lines)
+
+        def place(row: int, column: str | None) -> str:
+            return place_of(f"{self._name}, line {known()[row]}", column)
+
+        return place
+
+    def _look_ahead(self, chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], list[Record]]:
+        """Return all chunks, and the first records that can be told apart into cells."""
+        seen: list[Chunk] = []
+        first: list[Record] = []
+        try:
+            for chunk in chunks:
+                seen.append(chunk)
+                whole = (record for _, record in self.records(chunk) if isinstance(record, dict))
+                first += islice(whole, PEEK - len(first))
+                if len(first) == PEEK:
+                    break
+        except BadInput as error:
+            return chain(seen, _raising(error)), first
+        return chain(seen, chunks), first
+
+    def _named(self, column: str) -> bool:
+        return any(is_unicode(cell) and self.number(cell) is None for cell in self.first(column))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text came from UTF-8; other bytes are decoded as lone surrogates."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _because(plan: Plan, name: str) -> str:
+    if plan.learned:
+        return ", as was learned."
+    return f", as in the first rows (if these are names: --names {name})."
+
+
+def _raising(error: BadInput) -> Iterator[Chunk]:
+    raise error
+    yield
