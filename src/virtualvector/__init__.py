@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.features import RandomFourierFeatures
+    from virtualvector.files import load
     from virtualvector.learners import (
         ADFClassifier,
         EPClassifier,
@@ -27,6 +28,7 @@ __all__ = [
     "SOGPClassifier",
     "VVMClassifier",
     "WindowEPClassifier",
+    "load",
 ]
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "SOGPClassifier": "rivals",
     "VVMClassifier": "learners",
     "WindowEPClassifier": "learners",
+    "load": "files",
 }
 
 

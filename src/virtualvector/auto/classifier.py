@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -25,6 +25,7 @@ from virtualvector.auto.experts import (
     affordable_waves,
     usual_budget,
 )
+from virtualvector.auto.validity import check_committee, check_inputs
 from virtualvector.features.columns import Columns, columns_of, is_table, named_columns
 from virtualvector.features.inputs import RunningInputs
 from virtualvector.kernels.triangular import Array
@@ -36,12 +37,13 @@ from virtualvector.learners.checking import (
     unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, Stated
+from virtualvector.learners.saving import Saving
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
 _LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 
 
-class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
+class AutoVVMClassifier(ClassifierMixin, Saving):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -128,13 +130,19 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
+    _learned: ClassVar[dict[str, Any]] = {
+        "committee": Committee,
+        "inputs": RunningInputs,
+        "named": list[bool],
+    }
+
     def __init__(
         self,
         *,
         budget: float | None = None,
         experts: Sequence[Expert] | None = None,
         n_waves: int | None = None,
-        categorical_features: Any = None,
+        categorical_features: Sequence[str | int | bool] | None = None,
         n_classes: int | None = None,
         scale: bool = True,
         n_jobs: int = 1,
@@ -442,6 +450,20 @@ class AutoVVMClassifier(ClassifierMixin, BaseEstimator):
             return columns_of(X)
         labels = getattr(self, "feature_names_in_", None)
         return columns_of(X, named_columns(self.categorical_features, self.n_features_in_, labels))
+
+    def _counters(self) -> dict[str, float]:
+        committee = self._committee
+        return {
+            "rows": self.n_seen_,
+            "gaps": int(self._inputs.gaps.sum()),
+            "experts": len(committee.experts),
+            "awake": int(committee.awake.sum()),
+        }
+
+    def _check_learned(self) -> None:
+        check_inputs(self._inputs, self._named, self.n_features_in_)
+        check_committee(self._committee, self._inputs.n_inputs)
+        self.classes_ = self._committee.classes
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that values may be missing, and columns may hold names."""

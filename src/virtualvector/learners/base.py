@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +22,8 @@ from virtualvector.learners.checking import (
     unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest, Stated
-from virtualvector.posterior import Settings
+from virtualvector.learners.saving import Saving
+from virtualvector.posterior import Settings, State
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
     EVICTED,
@@ -44,7 +45,7 @@ _COUNTED = {
 }
 
 
-class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
+class BayesianLinearClassifier(ClassifierMixin, Saving):
     """A linear classifier that knows how sure it is of its weights.
 
     Subclasses say how the engine loses points.
@@ -67,6 +68,8 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
     }
+
+    _learned: ClassVar[dict[str, Any]] = {"posterior": OneAgainstRest, "scale": float}
 
     @abstractmethod
     def _settings(self) -> Settings:
@@ -283,6 +286,20 @@ class BayesianLinearClassifier(ClassifierMixin, BaseEstimator):
         ``unsettled`` counts how often EP had no fixed point, because rows contradicted each other.
         """
         check_is_fitted(self)
-        states = self._posterior.settled
-        record = {name: int(sum(s.counts[i] for s in states)) for name, i in _COUNTED.items()}
-        return record | {"divergence_lost": float(sum(s.sums[DIVERGENCE_LOST] for s in states))}
+        return _history(self._posterior.settled)
+
+    def _counters(self) -> dict[str, float]:
+        return {"rows": self.n_seen_} | _history(self._posterior.states)
+
+    def _check_learned(self) -> None:
+        n_weights = self._posterior.check()
+        if n_weights - self.n_features_in_ not in (0, 1):
+            raise ValueError(f"found {n_weights} weights for {self.n_features_in_} columns")
+        if not 0.0 < self._scale < math.inf:
+            raise ValueError(f"found weights in units of {self._scale}; expected a positive number")
+        self.classes_ = self._posterior.classes
+
+
+def _history(states: tuple[State, ...]) -> dict[str, float]:
+    counted = {name: int(sum(s.counts[i] for s in states)) for name, i in _COUNTED.items()}
+    return counted | {"divergence_lost": float(sum(s.sums[DIVERGENCE_LOST] for s in states))}

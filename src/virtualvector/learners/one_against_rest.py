@@ -23,6 +23,7 @@ from virtualvector.posterior import (
     standardised_margins,
     with_more_weights,
 )
+from virtualvector.posterior.validity import check_settings, check_state
 
 Labels = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -60,6 +61,24 @@ class OneAgainstRest:
             return cls(settings, settling, np.array([]), (empty,), empty)
         n_states = len(classes) if len(classes) > 2 else 1
         return cls(settings, settling, classes, (empty,) * n_states, None)
+
+    def check(self) -> int:
+        """Return the number of weights; raise ValueError if this cannot have been learned."""
+        n_classes = len(self.classes)
+        n_states = n_classes if n_classes > 2 else 1
+        n_weights = len(self.states[0].mean) if self.states else 0
+        if not np.array_equal(np.unique(self.classes), self.classes):
+            raise ValueError(f"found classes {self.classes!r:.60}; expected them sorted")
+        if len(self.states) != n_states or (n_classes == 0 and self.unseen is None):
+            raise ValueError(f"found {len(self.states)} posteriors for {n_classes} classes")
+        for settings in (self.settings, self.settling):
+            if settings is not None:
+                check_settings(settings)
+        for state in (*self.states, *(() if self.unseen is None else (self.unseen,))):
+            check_state(state, self.settings)
+            if len(state.mean) != n_weights:
+                raise ValueError(f"found posteriors of {n_weights} and {len(state.mean)} weights")
+        return n_weights
 
     def learn(self, rows: Array, labels: Labels) -> OneAgainstRest:
         """Learn labelled rows in their order."""

@@ -1,0 +1,133 @@
+"""What of a learner is written to a file, and a learner made from it again."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, get_type_hints
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.learners.one_against_rest import Labels
+from virtualvector.storage.disk import replace_file
+from virtualvector.storage.document import Arrays, Misfit, to_bytes
+from virtualvector.storage.tree import pack, unpack
+
+FORMAT = 1
+
+
+class Header(NamedTuple):
+    """What a file says of its model before the model is made."""
+
+    format: int
+    program: str
+    learner: str
+    parameters: dict[str, Any]
+    n_columns: int
+    columns: list[str] | None  # names
+    classes: list[Any]
+    counters: dict[str, Any]
+    about: dict[str, Any] | None  # notes of whoever saved it
+
+
+class Saving(BaseEstimator):
+    """An estimator that can be written to a file, by the types that it declares."""
+
+    # What was learned is in attributes of these names, after an underscore, and types.
+    _learned: ClassVar[dict[str, Any]]
+    n_features_in_: int
+    classes_: Labels
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, which `virtualvector.load` reads.
+
+        The file is replaced as a whole: whatever happens, it holds the old model or the new one.
+        The same model always gives the same bytes.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Raises
+        ------
+        CannotSave
+            An OSError: the disk is full, or the folder cannot be written to.
+        """
+        save(self, path)
+
+    def _counters(self) -> dict[str, float]:
+        """Return what has been counted, for people to read."""
+        raise NotImplementedError
+
+    def _check_learned(self) -> None:
+        """Raise ValueError if what was learned cannot be, and set what follows from it."""
+        raise NotImplementedError
+
+
+def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None = None) -> None:
+    """Write a model and notes about it, which have to be JSON, to a file."""
+    replace_file(Path(path), contents_of(model, about))
+
+
+def contents_of(model: Saving, about: dict[str, Any] | None = None) -> bytes:
+    """Return the bytes of the file that holds a model."""
+    check_is_fitted(model)
+    _check_complete(model)
+    model._validate_params()
+    model._check_learned()
+    state, arrays = pack({n: getattr(model, f"_{n}") for n in model._learned}, model._learned)
+    document = _header_of(model, about)._asdict() | {"state": state}
+    return to_bytes(document, arrays)
+
+
+def restored(kind: type[Saving], header: Header, state: Any, arrays: Arrays) -> Saving:
+    """Return the model that a file holds; raise ValueError if it cannot be one."""
+    model = kind(**unpack(header.parameters, {}, _parameter_kinds(kind)))
+    model._validate_params()
+    model.n_features_in_ = header.n_columns
+    if header.columns is not None:
+        if len(header.columns) != header.n_columns:
+            raise Misfit(f"found {len(header.columns)} names; expected {header.n_columns} columns")
+        model.feature_names_in_ = np.array(header.columns, dtype=object)
+    for name, value in unpack(state, arrays, kind._learned).items():
+        setattr(model, f"_{name}", value)
+    model._check_learned()
+    if _header_of(model, header.about)._replace(program=header.program) != header:
+        raise Misfit("found a header that does not describe the model; expected one that does")
+    return model
+
+
+def _header_of(model: Saving, about: dict[str, Any] | None) -> Header:
+    parameters, _ = pack(model.get_params(deep=False), _parameter_kinds(type(model)))
+    names = getattr(model, "feature_names_in_", None)
+    classes = model.classes_
+    return Header(
+        format=FORMAT,
+        program=f"virtualvector {version('virtualvector')}",
+        learner=type(model).__name__,
+        parameters=parameters,
+        n_columns=int(model.n_features_in_),
+        columns=None if names is None else [str(name) for name in names],
+        classes=(classes.astype(str) if classes.dtype.kind in "Mm" else classes).tolist(),
+        counters=model._counters(),
+        about=about,
+    )
+
+
+def _parameter_kinds(kind: type[Saving]) -> dict[str, Any]:
+    hints = get_type_hints(kind.__init__)
+    return {name: hints[name] for name in kind._get_param_names()}
+
+
+def _check_complete(model: Saving) -> None:
+    """Raise TypeError if a model holds something that would not be written, or not be read."""
+    if not type(model).__module__.startswith("virtualvector."):
+        raise TypeError(f"found a {type(model).__name__}; expected a learner of virtualvector's")
+    known = {*model.get_params(deep=False), *(f"_{name}" for name in model._learned)}
+    unknown = vars(model).keys() - known - {"n_features_in_", "feature_names_in_", "classes_"}
+    if unknown:
+        raise TypeError(f"{type(model).__name__} has attributes that files do not hold: {unknown}")

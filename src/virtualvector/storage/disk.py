@@ -1,0 +1,107 @@
+"""Files are read whole and replaced whole: a crash leaves the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+from virtualvector.storage.errors import BadModelFile, CannotSave
+
+LARGEST = 4 * 2**30  # bytes: a hole can make a file look larger than any memory
+
+_numbers = count()
+
+
+def read_file(path: Path) -> bytes:
+    """Return what a file holds, unless it is no file or too large."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):  # a pipe would never end
+        raise BadModelFile(f"{path.name}: found a folder or a device; expected a model file.")
+    if found.st_size > LARGEST:
+        raise BadModelFile(
+            f"{path.name}: found {found.st_size:,} bytes; expected at most {LARGEST:,}."
+        )
+    with path.open("rb") as file:
+        return file.read(found.st_size)
+
+
+def replace_file(path: Path, contents: bytes) -> None:
+    """Put contents into a file, or raise `CannotSave` and leave the file as it was."""
+    target = Path(os.path.realpath(path))  # a link stays one
+    try:
+        if len(contents) > LARGEST:
+            raise OSError(f"found {len(contents):,} bytes; expected at most {LARGEST:,}")
+        if target.exists() and not target.is_file():
+            raise OSError("found a folder or a device; expected a file")
+        with _temporary_file(target) as temporary:
+            _write(temporary, contents, target)
+            os.replace(temporary, target)
+        _sync_folder(target.parent)
+        _remove_leftovers(target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CannotSave(f"{path}: cannot be saved: {reason}; what it held before is kept.") from (
+            error
+        )
+
+
+@contextmanager
+def _temporary_file(target: Path) -> Iterator[Path]:
+    """Name a file beside the target that is gone in the end, whatever happens."""
+    temporary = target.with_name(f"{_hidden(target)}{os.getpid()}-{next(_numbers)}.tmp")
+    # A run that was killed may have had the same number, as all do that are alone in a container.
+    temporary.unlink(missing_ok=True)
+    try:
+        yield temporary
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _hidden(target: Path) -> str:
+    return f".{target.name[:40]}."  # names cannot be much longer than a model's may be
+
+
+def _write(temporary: Path, contents: bytes, target: Path) -> None:
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with open(descriptor, "wb") as file:
+        if target.exists():
+            os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
+        file.write(contents)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the disk know of the new name too; not every file system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes left that were killed while they wrote the same file."""
+    leftover = re.compile(re.escape(_hidden(target)) + r"(\d+)-\d+\.tmp")
+    with suppress(OSError):
+        for name in os.listdir(target.parent):
+            found = leftover.fullmatch(name)
+            if found and not _is_alive(int(found[1])):
+                target.with_name(name).unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # alive, but someone else's
+        return True
+    return True

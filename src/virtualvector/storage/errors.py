@@ -1,0 +1,20 @@
+"""What can go wrong with a model file."""
+
+
+class BadModelFile(ValueError):
+    """A file that holds no model; the message names the file, what was found and expected.
+
+    Examples
+    --------
+    >>> from virtualvector.files import BadModelFile
+    >>> raise BadModelFile("model.vvm: found 3 bytes; expected a model file.")
+    Traceback (most recent call last):
+    virtualvector.storage.errors.BadModelFile: model.vvm: found 3 bytes; expected a model file.
+    """
+
+
+class CannotSave(OSError):
+    """A model could not be written: the disk is full, the folder is read-only or is none.
+
+    Whatever was in the file before still is.
+    """

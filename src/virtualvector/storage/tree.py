@@ -1,0 +1,317 @@
+"""Records as JSON and arrays, and back, by the types that their classes declare.
+
+A record is a named tuple or a dataclass. Its fields may be numbers, texts, truth values, None,
+arrays, sequences, dictionaries, and records. Nothing else is ever made, and nothing is called but
+the constructors of the classes that the declared types name: what a file says cannot choose.
+
+    record       {"field": …, …}, fields by name; one like an earlier one: {"same as": "its/path"}
+    array        its name among the arrays, which is its path: "posterior/states/0/mean"
+    labels       {"dtype": …, "values": […]}
+    sequence     […]
+    dictionary   [[key, value], …], in its order
+    infinity     "Infinity" or "-Infinity"; there is no nan
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from numbers import Integral, Real
+from reprlib import repr as shortly
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from virtualvector.storage.document import Arrays, Misfit
+from virtualvector.storage.labels import labels_from_node, node_of_labels
+
+_SAME = "same as"
+_INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def pack(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    """Return named values as JSON and arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Gaussian
+    >>> from virtualvector.storage.tree import pack, unpack
+    >>> kinds = {"prior": Gaussian, "seed": int}
+    >>> nodes, arrays = pack({"prior": Gaussian(np.zeros(1), np.eye(1)), "seed": 7}, kinds)
+    >>> nodes
+    {'prior': {'factor': 'prior/factor', 'mean': 'prior/mean'}, 'seed': 7}
+    >>> unpack(nodes, arrays, kinds)
+    {'prior': Gaussian(mean=array([0.]), factor=array([[1.]])), 'seed': 7}
+    """
+    packer = _Packer()
+    packed = {name: packer.pack(values[name], kinds[name], name) for name in sorted(kinds)}
+    return {name: each.node for name, each in packed.items()}, _union(packed.values())
+
+
+def unpack(nodes: Any, arrays: Arrays, kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that `pack` was given; raise `Misfit` for anything it cannot have made."""
+    unpacker = _Unpacker(dict(arrays))
+    values = unpacker.fields(nodes, kinds, "")
+    if unpacker.arrays:
+        raise Misfit(f"found an array {shortly(min(unpacker.arrays))} that nothing needs")
+    return values
+
+
+class _Packed(NamedTuple):
+    node: Any
+    arrays: Arrays
+    key: Any  # equal for what is the same to the last bit, and only for that
+
+
+class _Packer:
+    """Knows the records packed so far, to name them instead of packing them again."""
+
+    def __init__(self) -> None:
+        self._paths: dict[Any, str] = {}
+
+    def pack(self, value: Any, kind: Any, path: str) -> _Packed:
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return _plain(None) if value is None else self.pack(value, _one_or_none(kind), path)
+        if kind in _PLAIN:
+            return _plain(_PLAIN[kind].to_node(value, path))
+        if origin is np.ndarray:
+            return _packed_array(value, _entry_type(kind), path)
+        if origin is dict:
+            pairs = [
+                _joined([
+                    self.pack(key, arguments[0], f"{path}/{i}/key"),
+                    self.pack(each, arguments[1], f"{path}/{i}/value"),
+                ])
+                for i, (key, each) in enumerate(value.items())
+            ]  # fmt: skip
+            return _joined(pairs)
+        if origin in (tuple, list, Sequence):
+            items = zip(value, _item_kinds(kind, len(value), path), strict=True)
+            return _joined(
+                [self.pack(each, item, f"{path}/{i}") for i, (each, item) in enumerate(items)]
+            )
+        return self._record(value, kind, path)
+
+    def _record(self, value: Any, kind: Any, path: str) -> _Packed:
+        if not isinstance(value, kind):
+            value = kind(*value)  # a plain tuple in place of a named one
+        packed = {
+            name: self.pack(getattr(value, name), each, f"{path}/{name}")
+            for name, each in fields_of(kind).items()
+        }
+        key = (kind, *(each.key for each in packed.values()))
+        if _is_immutable(kind):
+            earlier = self._paths.setdefault(key, path)
+            if earlier != path:
+                return _Packed({_SAME: earlier}, {}, key)
+        node = {name: each.node for name, each in packed.items()}
+        return _Packed(node, _union(packed.values()), key)
+
+
+class _Unpacker:
+    """Knows the arrays not used so far, and the records that later ones may be the same as."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self._records: dict[str, Any] = {}
+
+    def unpack(self, node: Any, kind: Any, path: str) -> Any:
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return None if node is None else self.unpack(node, _one_or_none(kind), path)
+        if kind in _PLAIN:
+            return _PLAIN[kind].from_node(node, path)
+        if origin is np.ndarray:
+            return self._array(node, _entry_type(kind), path)
+        if origin is dict:
+            return self._dictionary(node, arguments, path)
+        if origin in (tuple, list, Sequence):
+            items = _expected(node, list, path)
+            kinds = _item_kinds(kind, len(items), path)
+            pairs = enumerate(zip(items, kinds, strict=True))
+            made = [self.unpack(each, item, f"{path}/{i}") for i, (each, item) in pairs]
+            return tuple(made) if origin is tuple else made
+        return self._record(node, kind, path)
+
+    def fields(self, node: Any, kinds: Mapping[str, Any], path: str) -> dict[str, Any]:
+        _expected(node, dict, path)
+        if node.keys() != kinds.keys():
+            raise Misfit(f"{path}: found {sorted(node)}; expected {sorted(kinds)}")
+        under = f"{path}/" if path else ""
+        # In an order that does not depend on how a class is written.
+        return {name: self.unpack(node[name], kinds[name], under + name) for name in sorted(kinds)}
+
+    def _record(self, node: Any, kind: Any, path: str) -> Any:
+        if isinstance(node, dict) and node.keys() == {_SAME} and _is_immutable(kind):
+            earlier = self._records.get(_expected(node[_SAME], str, path))
+            if type(earlier) is not kind:
+                raise Misfit(f"{path}: found {shortly(node)}; expected an earlier {kind.__name__}")
+            return earlier
+        values = self.fields(node, fields_of(kind), path)
+        if issubclass(kind, tuple):
+            record = kind(**values)
+        else:
+            record = object.__new__(kind)  # as it was, not as its constructor would make it
+            vars(record).update(values)
+        self._records[path] = record
+        return record
+
+    def _dictionary(self, node: Any, kinds: tuple[Any, Any], path: str) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for i, pair in enumerate(_expected(node, list, path)):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise Misfit(f"{path}/{i}: found {shortly(pair)}; expected a key and a value")
+            key = self.unpack(pair[0], kinds[0], f"{path}/{i}/key")
+            made[key] = self.unpack(pair[1], kinds[1], f"{path}/{i}/value")
+        if len(made) < len(node):
+            raise Misfit(f"{path}: found a key twice")
+        return made
+
+    def _array(self, node: Any, dtype: Any, path: str) -> Any:
+        if dtype is None:
+            return labels_from_node(node, path)
+        if node != path or path not in self.arrays:
+            raise Misfit(f"{path}: found {shortly(node)}; expected an array of that name")
+        array = self.arrays.pop(path)
+        if array.dtype != dtype:
+            raise Misfit(f"{path}: found an array of {array.dtype}; expected {dtype}")
+        if not np.isfinite(array).all():
+            raise Misfit(f"{path}: found an array with nan or infinity; expected finite numbers")
+        return array
+
+
+def _packed_array(value: Any, dtype: Any, path: str) -> _Packed:
+    if dtype is None:
+        return _plain(node_of_labels(value, path))
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or not np.isfinite(value).all():
+        raise Misfit(f"{path}: found {shortly(value)}; expected an array of finite {dtype}")
+    digest = hashlib.sha256(np.ascontiguousarray(value).data).digest() if value.size else b""
+    return _Packed(path, {path: value}, (value.shape, digest))
+
+
+def _plain(node: Any) -> _Packed:
+    return _Packed(node, {}, repr(node))  # unlike the node itself, tells 1 from 1.0 and True
+
+
+def _joined(parts: list[_Packed]) -> _Packed:
+    return _Packed([p.node for p in parts], _union(parts), tuple(p.key for p in parts))
+
+
+def _union(parts: Any) -> Arrays:
+    return {name: array for part in parts for name, array in part.arrays.items()}
+
+
+@cache
+def fields_of(kind: Any) -> dict[str, Any]:
+    """Return the fields of a class of records and their types, by name."""
+    if not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
+        raise TypeError(f"cannot be stored in a model file: {kind}")
+    hints = get_type_hints(kind)
+    names = getattr(kind, "_fields", None) or [each.name for each in dataclasses.fields(kind)]
+    return {name: hints[name] for name in sorted(names)}
+
+
+def _is_immutable(kind: Any) -> bool:
+    """Whether one record may stand for several; arrays in such records are never changed."""
+    return issubclass(kind, tuple) or kind.__dataclass_params__.frozen
+
+
+def _one_or_none(kind: Any) -> Any:
+    kinds = [each for each in get_args(kind) if each is not types.NoneType]
+    if len(kinds) != 1:
+        raise TypeError(f"cannot be stored in a model file: {kind}")
+    return kinds[0]
+
+
+def _item_kinds(kind: Any, length: int, path: str) -> Sequence[Any]:
+    kinds = get_args(kind)
+    if get_origin(kind) is not tuple or kinds[-1] is Ellipsis:
+        return [kinds[0]] * length
+    if len(kinds) != length:
+        raise Misfit(f"{path}: found {length} items; expected {len(kinds)}")
+    return kinds
+
+
+def _entry_type(kind: Any) -> Any:
+    """Return the type of an array's entries; None if it holds labels, which may be of any."""
+    (scalar,) = get_args(get_args(kind)[1])
+    return None if scalar is Any else np.dtype(scalar)
+
+
+def _expected(node: Any, kind: type, path: str) -> Any:
+    if type(node) is not kind:
+        names = {list: "a list", dict: "named entries", str: "text", bool: "true or false"}
+        raise Misfit(f"{path}: found {shortly(node)}; expected {names[kind]}")
+    return node
+
+
+class _Plain(NamedTuple):
+    """How values of a plain type become JSON, and back."""
+
+    to_node: Callable[[Any, str], Any]
+    from_node: Callable[[Any, str], Any]
+
+
+def _fitting(value: Any, kinds: Any, path: str, expected: str) -> Any:
+    if not isinstance(value, kinds):
+        raise Misfit(f"{path}: found {shortly(value)}; expected {expected}")
+    return value
+
+
+def _int_to_node(value: Any, path: str) -> int:
+    return int(_fitting(value, Integral, path, "a whole number"))
+
+
+def _int_from_node(node: Any, path: str) -> int:
+    if type(node) is not int or not -(2**63) <= node < 2**63:
+        raise Misfit(f"{path}: found {shortly(node)}; expected a whole number")
+    return node
+
+
+def _float_to_node(value: Any, path: str) -> Any:
+    if isinstance(_fitting(value, Real, path, "a number"), Integral):
+        return int(value)
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if math.isnan(value):
+        raise Misfit(f"{path}: found nan; expected a number")
+    return float(value)
+
+
+def _float_from_node(node: Any, path: str) -> Any:
+    if isinstance(node, str) and node in _INFINITIES:
+        return _INFINITIES[node]
+    if type(node) is int:
+        return _int_from_node(node, path)
+    if type(node) is not float or not math.isfinite(node):
+        raise Misfit(f"{path}: found {shortly(node)}; expected a number")
+    return node
+
+
+_PLAIN: dict[Any, _Plain] = {
+    bool: _Plain(
+        lambda value, path: bool(_fitting(value, bool | np.bool_, path, "true or false")),
+        lambda node, path: _expected(node, bool, path),
+    ),
+    int: _Plain(_int_to_node, _int_from_node),
+    float: _Plain(_float_to_node, _float_from_node),
+    # JSON as it is.
+    dict[str, Any]: _Plain(
+        lambda value, path: _expected(value, dict, path),
+        lambda node, path: _expected(node, dict, path),
+    ),
+    list[Any]: _Plain(
+        lambda value, path: _expected(value, list, path),
+        lambda node, path: _expected(node, list, path),
+    ),
+    str: _Plain(
+        lambda value, path: str(_fitting(value, str, path, "text")),
+        lambda node, path: _expected(node, str, path),
+    ),
+}
