@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from virtualvector.command.progress import progress
-from virtualvector.command.scoreboard import FILES, print_table, write_files
+from virtualvector.command.scoreboard import FILES, print_scores, write_files
 
 if TYPE_CHECKING:
     from virtualvector.streams import Stream
@@ -73,7 +73,7 @@ def compare(
     learners = contenders(n_inputs, buffer_size, seed, len(stream.classes))
     with progress(len(learners) * n_rows, "Comparing") as advance:
         result = side_by_side(learners, rows, stream.labels, stream.classes, advance)
-    print_table(result)
+    print_scores(result)
     about = {
         "source": source,
         "label": stream.label_column,

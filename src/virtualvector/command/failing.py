@@ -10,6 +10,7 @@ from typing import NoReturn, ParamSpec
 
 import typer
 
+from virtualvector.storage.errors import BadModelFile, CannotSave
 from virtualvector.streams.bad_input import BadInput
 
 FAILED = 1
@@ -35,11 +36,23 @@ def in_one_line(verb: Callable[P, None]) -> Callable[P, None]:
         except Exception as error:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
-            if isinstance(error, BadInput):
+            if isinstance(error, BadInput | BadModelFile):
                 _leave(str(error), BAD_INPUT)
+            if isinstance(error, CannotSave):
+                _leave(str(error), FAILED)
+            if isinstance(error, BrokenPipeError):
+                _forget_output()
+                _leave("nobody reads the output any more", FAILED)
+            if isinstance(error, OSError):
+                _leave(f"{error.filename or 'failed'}: {error.strerror or error}", FAILED)
             _leave(f"{type(error).__name__}: {error} ({SHOW_TRACEBACK}=1 shows where)", FAILED)
 
     return run
+
+
+def _forget_output() -> None:
+    """Let what is not yet written to a closed pipe go nowhere, without another complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _leave(message: str, exit_code: int) -> NoReturn:

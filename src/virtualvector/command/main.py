@@ -7,12 +7,22 @@ from typing import Annotated
 import typer
 
 from virtualvector.command.compare import compare
+from virtualvector.command.datasets import datasets
+from virtualvector.command.evaluate import evaluate
 from virtualvector.command.failing import in_one_line
+from virtualvector.command.inspect import inspect
+from virtualvector.command.learn import learn
+from virtualvector.command.predict import predict
 from virtualvector.command.reproduce import reproduce
 
 app = typer.Typer(name="vvm", no_args_is_help=True, pretty_exceptions_enable=False)
 
 # One line for each verb.
+app.command()(in_one_line(learn))
+app.command()(in_one_line(predict))
+app.command()(in_one_line(evaluate))
+app.command()(in_one_line(inspect))
+app.command()(in_one_line(datasets))
 app.command()(in_one_line(compare))
 app.command()(in_one_line(reproduce))
 
@@ -38,8 +48,10 @@ def options(
 
     For example:
 
-        vvm compare spambase
-        vvm compare --help
+        vvm learn spambase
+        vvm learn rows.csv --label outcome --model outcome.vvm --report outcome.html
+        vvm predict new.csv --model outcome.vvm --proba
+        vvm learn --help
     """
 
 

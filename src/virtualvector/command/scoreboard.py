@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from virtualvector.command.tables import print_table
+
 if TYPE_CHECKING:
     from virtualvector.evaluation import Comparison, Outcome
 
@@ -18,27 +20,17 @@ Calibration error: mean distance of probabilities from frequencies, 15 bins.
 Bytes: of the pickled model."""
 
 
-def print_table(result: Comparison) -> None:
+def print_scores(result: Comparison) -> None:
     """Print what came out, the lowest error first."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120  # a file has no width that lines should be broken to
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("learner", no_wrap=True)
-    for name in ("error %", "log-loss", "Brier", "calibration\nerror", "seconds", "bytes"):
-        table.add_column(name, justify="right")
-    for outcome in result.outcomes:
-        table.add_row(
-            *_cells(outcome), style="bold" if outcome.learner in ("AutoVVM", "VVM") else None
-        )
-    console.print()
-    console.print(table)
-    console.print(f"\n{_NOTES}", style="dim")
+    print()
+    print_table(
+        ("learner", "error %", "log-loss", "Brier", "calibration error", "seconds", "bytes"),
+        [_cells(outcome) for outcome in result.outcomes],
+        bold=("AutoVVM", "VVM"),
+    )
+    print(f"\n{_NOTES}")
     for learner, reason in result.left_out.items():
-        console.print(f"Left out: {learner}, because {reason}", markup=False)
+        print(f"Left out: {learner}, because {reason}")
 
 
 def _cells(outcome: Outcome) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from typing import TextIO
 
 from virtualvector.storage.errors import BadModelFile, CannotSave
 
@@ -48,6 +49,32 @@ def replace_file(path: Path, contents: bytes) -> None:
         raise CannotSave(f"{path}: cannot be saved: {reason}; what it held before is kept.") from (
             error
         )
+
+
+@contextmanager
+def written_at_once(path: Path) -> Iterator[TextIO]:
+    """Open a text file to write to that takes its name only if all goes well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from virtualvector.storage.disk import written_at_once
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with written_at_once(Path(folder, "a.txt")) as file:
+    ...         _ = file.write("all")
+    ...     Path(folder, "a.txt").read_text()
+    'all'
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():  # a device, as /dev/stdout is one
+        with target.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    with _temporary_file(target) as temporary:
+        with temporary.open("x", encoding="utf-8", newline="") as file:
+            yield file
+        os.replace(temporary, target)
 
 
 @contextmanager

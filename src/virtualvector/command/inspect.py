@@ -1,0 +1,154 @@
+"""`vvm inspect`: what is in a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+
+from virtualvector.command.tables import print_facts, print_table
+
+HALF_WIDTH = 1.959964  # standard deviations on each side hold 95 % of a normal distribution
+MOST_POINTS = 10
+MOST_COLUMNS = 4  # of a point
+
+
+class Weight(NamedTuple):
+    """What is known of one weight."""
+
+    column: str
+    of_class: str
+    mean: float
+    deviation: float
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model file.", show_default=False)],
+    most: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Weights to show, the most certain ones.")
+    ] = 15,
+) -> None:
+    """Say what a model is, what it has seen, and what it has learned.
+
+    Weights are shown with intervals that hold 95 % of the posterior. Those
+    of vvm learn are for columns in running standard deviations.
+
+    For example:
+
+        vvm inspect outcome.vvm
+    """
+    from virtualvector import files
+
+    saved = files.read(file)
+    _print_facts(file, saved)
+    found = _weights(saved.model)
+    _print_weights(sorted(found, key=lambda w: -abs(w.mean) / w.deviation), most)
+    _print_points(saved.model, list(dict.fromkeys(weight.column for weight in found)))
+    if hasattr(saved.model, "weights_"):
+        _print_experts(saved.model.weights_)
+
+
+def _print_facts(file: Path, saved: Any) -> None:
+    model, about, header = saved
+    about = about or {}
+    names = _columns(model)
+    facts = {
+        "model": f"{header['learner']}, written by {header['program']}, format {header['format']}",
+        "bytes": f"{file.stat().st_size:,}",
+        "rows learned": f"{model.n_seen_:,}",
+        "classes": ", ".join(str(label) for label in model.classes_),
+        "label": about.get("label"),
+        "columns": f"{len(names)}: " + ", ".join(names[:6]) + (" …" if len(names) > 6 else ""),
+    }
+    if "tally" in about:
+        from virtualvector.evaluation import Tally
+
+        error, log_loss, brier, off = Tally.from_dict(about["tally"]).measures
+        facts["error"] = f"{error:.4f}, before each row was learned"
+        facts["log-loss"] = f"{log_loss:.4f}"
+        facts["Brier score"] = f"{brier:.4f}"
+        facts["calibration error"] = f"{off:.4f}"
+    lost = model.counters_ if hasattr(model, "counters_") else model.history_
+    facts["points evicted"] = f"{lost['evicted']:,}"
+    facts["pairs merged"] = f"{lost['merged']:,}"
+    facts |= {name: repr(value) for name, value in model.get_params().items()}
+    print_facts({name: text for name, text in facts.items() if text is not None})
+
+
+def _columns(model: Any) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{k}" for k in range(model.n_features_in_)] if names is None else names.tolist()
+
+
+def _positives(model: Any) -> list[str]:
+    """Return the class that each posterior is for."""
+    classes = [str(label) for label in model.classes_]
+    return classes[1:] if len(classes) == 2 else classes
+
+
+def _weights(model: Any) -> list[Weight]:
+    if hasattr(model, "coefficients_"):
+        return [
+            Weight(c["column"], str(c["class"]), c["mean"], c["deviation"])
+            for c in model.coefficients_
+        ]
+    names = [*_columns(model), "bias"]
+    matrices = np.atleast_3d(model.covariance_.T).T
+    means = np.column_stack([model.coef_, model.intercept_])[:, : matrices.shape[1]]
+    return [
+        Weight(name, label, float(m), float(d))
+        for label, mean, matrix in zip(_positives(model), means, matrices, strict=False)
+        for name, m, d in zip(names, mean, np.sqrt(np.diag(matrix)), strict=False)
+    ]
+
+
+def _print_weights(weights: list[Weight], most: int) -> None:
+    n_classes = len({weight.of_class for weight in weights})
+    rows = [
+        [
+            f"{w.column}, for {w.of_class}" if n_classes > 1 else w.column,
+            f"{w.mean:+.3f}",
+            f"{w.mean - HALF_WIDTH * w.deviation:+.3f} to {w.mean + HALF_WIDTH * w.deviation:+.3f}",
+        ]
+        for w in weights[:most]
+    ]
+    of = f" for {weights[0].of_class}" if n_classes == 1 else ""
+    print(f"\nThe most certain of {len(weights)} weights{of}")
+    print_table(("weight", "mean", "95 %"), rows)
+
+
+def _print_points(model: Any, names: list[str]) -> None:
+    points = model.virtual_points_
+    for label, of_class in zip(
+        _positives(model), points if isinstance(points, list) else [points], strict=False
+    ):
+        rows = [
+            [f"{k + 1}", _strongest(point, names)] for k, point in enumerate(of_class[:MOST_POINTS])
+        ]
+        if rows:
+            print(f"\nVirtual points for {label}: {len(of_class)}, by their largest entries")
+            print_table(("point", "entries"), rows)
+
+
+def _strongest(point: Any, names: list[str]) -> str:
+    order = np.argsort(-abs(point), kind="stable")[:MOST_COLUMNS]
+    return ", ".join(f"{names[k]} {point[k]:+.2f}" for k in order)
+
+
+def _print_experts(experts: list[dict[str, Any]]) -> None:
+    from virtualvector.auto.experts import Expert
+    from virtualvector.evaluation.displays import describe
+
+    rows = [
+        [
+            describe(Expert(**{name: expert[name] for name in Expert._fields})),
+            f"{expert['weight']:.4f}",
+            f"{expert['evidence']:.1f}",
+            "awake" if expert["awake"] else "asleep",
+        ]
+        for expert in sorted(experts, key=lambda expert: -expert["weight"])
+    ]
+    print("\nExperts")
+    print_table(("assumes", "weight", "evidence", ""), rows)
