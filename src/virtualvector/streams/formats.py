@@ -8,12 +8,16 @@ from typing import NamedTuple, Protocol
 
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.bytes_in import CHUNK, blocks
-from virtualvector.streams.chunks import why
+from virtualvector.streams.chunks import BOM, why
 from virtualvector.streams.columns import MISSING, Column, Plan
 from virtualvector.streams.delimited import Delimited
+from virtualvector.streams.json_lines import JsonLines
 from virtualvector.streams.pieces import Piece
-from virtualvector.streams.sources import Source
-from virtualvector.streams.typed import shipped
+from virtualvector.streams.sources import BINARY, Source
+from virtualvector.streams.svmlight import SvmLight, bytes_at_once
+from virtualvector.streams.typed import arrow, parquet, shipped
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class Rows(Protocol):
@@ -45,24 +49,42 @@ class Options(NamedTuple):
     least: int = 2  # columns that a table has
     seed: int = 0  # of the order of a shipped data set
     chunk: int = CHUNK  # bytes that are parsed in one go
+    indices: range = range(0)  # of the columns of svmlight
 
 
 def open_source(source: Source, options: Options) -> Rows:
     """Open a source and look at its first rows."""
+    from pyarrow import ArrowException
+
     try:
-        if source.format == "shipped":
-            return shipped(source.name, options.seed)
-        return _open_text(source, options)
-    except OSError as error:
+        return _open(source, options)
+    except (OSError, ArrowException) as error:
         raise BadInput(f"{source.name}: {why(error)}.") from error
 
 
-def _open_text(source: Source, options: Options) -> Rows:
-    data = blocks(source, options.chunk)
-    format = source.format
-    if format is None:
-        first = next((block for block in data if block.strip()), b"")
-        data = chain([first], data)
-        format = "csv"
-    delimiter = {"csv": ",", "tsv": "\t"}[format]
-    return Delimited(source.name, data, options.missing, delimiter, options.least)
+def _open(source: Source, options: Options) -> Rows:
+    if source.format == "shipped":
+        return shipped(source.name, options.seed)
+    if source.format in BINARY and source.path is not None:
+        open_typed = parquet if source.format == "parquet" else arrow
+        return open_typed(source.name, source.path, options.missing)
+    if source.format == "svmlight":
+        size = min(options.chunk, bytes_at_once(options.indices))
+        return SvmLight(source.name, blocks(source, size), options.missing, options.indices)
+    format, data = _sniffed(source, blocks(source, options.chunk))
+    if format == "jsonl":
+        return JsonLines(source.name, data, options.missing)
+    return Delimited(source.name, data, options.missing, DELIMITERS[format], options.least)
+
+
+def _sniffed(source: Source, data: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """Return the format of text, and all of it; what has no name begins with a brace or is CSV."""
+    if source.format is not None:
+        return source.format, data
+    seen = []
+    for block in data:
+        seen.append(block)
+        if block.strip():
+            break
+    begin = b"".join(seen).removeprefix(BOM).lstrip()
+    return "jsonl" if begin.startswith(b"{") else "csv", chain(seen, data)

@@ -11,6 +11,7 @@ from virtualvector.streams.deciding import check_columns, check_labels, choose_l
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.pieces import Batch, clean
 from virtualvector.streams.sources import Source, find_sources
+from virtualvector.streams.svmlight import indices_in, indices_of
 
 TOLD = 10  # bad rows whose messages are kept
 
@@ -71,12 +72,14 @@ def open_rows(
     ...         print(batch.table.shape, batch.labels[:3], batch.place(0, "x1"))
     (351, 34) ['g' 'g' 'b'] ionosphere, row 1, column 'x1'
     """
+    found = find_sources(sources, format)
+    sparse = [source for source in found if source.format == "svmlight"]
     options = Options(
         missing=tuple(missing),
         least=1 if columns is not None and not labelled else 2,
         seed=seed,
+        indices=indices_in(sparse) if columns is None else indices_of(columns),
     )
-    found = find_sources(sources, format)
     return Reader(found, options, label, labelled, columns, names, stop=on_error == "stop")
 
 
@@ -143,7 +146,7 @@ class Reader:
         """Yield the good rows in order."""
         for source in self._sources:
             if self._begun and not source.rereadable:
-                raise BadInput(f"{source.name}: found its end; expected one pass, as it is a pipe.")
+                raise BadInput(f"{source.name} can be read only once.")
         self._begun = True
         self.skipped, self.problems = 0, []
         some = False

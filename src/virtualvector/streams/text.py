@@ -20,6 +20,7 @@ SMALL = 2**15  # bytes that are not worth a second try
 
 Cell = str | None
 Record = dict[str, Cell]
+Row = list[float | str | None]
 
 
 class Text(ABC):
@@ -80,7 +81,7 @@ class Text(ABC):
         import pyarrow as pa
 
         lines: list[int] = []
-        rows: list[list[float | str | None]] = []
+        rows: list[Row] = []
         bad = []
         place = self._place(lambda: lines)
         for line, record in self.records(chunk):
@@ -100,9 +101,9 @@ class Text(ABC):
         arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
         return Piece(pa.table(arrays, [column.name for column in plan.wanted]), place, bad)
 
-    def _row(self, record: Record, plan: Plan) -> list[float | str | None] | Problem:
+    def _row(self, record: Record, plan: Plan) -> Row | Problem:
         """Return the cells as they are stored, or what is wrong with one of them."""
-        row: list[float | str | None] = []
+        row: Row = []
         for name, named in plan.wanted:
             cell = record.get(name)
             if cell is not None and not is_unicode(cell):

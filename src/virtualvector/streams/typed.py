@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.chunks import why
 from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, place_of
-from virtualvector.streams.pieces import Piece, Place
+from virtualvector.streams.pieces import BATCH, Piece, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Batches = Callable[[list[str]], Iterable["pa.RecordBatch"]]  # of some columns
+_PAGE = 2**16  # bytes of a column that are read at once
 
 
 class Typed:
@@ -116,3 +118,38 @@ def shipped(name: str, seed: int) -> Typed:
     return Typed(
         name, batch.schema, lambda names: [batch.select(names)], (), batch.num_rows, classes
     )
+
+
+def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
+    """Return the rows of a Parquet file."""
+    from pyarrow.parquet import ParquetFile
+
+    file = ParquetFile(path, pre_buffer=False, buffer_size=_PAGE)  # not whole columns in memory
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        yield from file.iter_batches(BATCH, columns=columns)
+
+    return Typed(name, file.schema_arrow, batches, missing, file.metadata.num_rows)
+
+
+def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
+    """Return the rows of a file or a stream in Arrow's own format, of which Feather is one."""
+    from pyarrow import OSFile, dataset, ipc
+
+    with path.open("rb") as file:
+        is_file = file.read(6) == b"ARROW1"
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        with OSFile(str(path)) as file:
+            if is_file:
+                reader = ipc.open_file(file)
+                found = (reader.get_batch(index) for index in range(reader.num_record_batches))
+            else:
+                found = ipc.open_stream(file)
+            for batch in found:
+                yield batch.select(columns)
+
+    with OSFile(str(path)) as file:
+        schema = (ipc.open_file if is_file else ipc.open_stream)(file).schema
+    n_rows = dataset.dataset(path, format="ipc").count_rows() if is_file else None
+    return Typed(name, schema, batches, missing, n_rows)

@@ -1,0 +1,160 @@
+"""JSON lines: an object in each line, whose keys are the columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.chunks import Chunk, after_last_line, chunks
+from virtualvector.streams.columns import Column, Plan, Problem, number_in, place_of, shown
+from virtualvector.streams.text import Record, Row, Text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Number(str):
+    """A number as it is written."""
+
+
+class Truth(str):
+    """The text "true" or "false" for one that is written without quotes."""
+
+
+class JsonLines(Text):
+    """The rows of a file of JSON lines; its columns are the keys of the first of them."""
+
+    def __init__(self, name: str, blocks: Iterable[bytes], missing: Iterable[str]) -> None:
+        super().__init__(name, chunks(name, blocks, after_last_line), after_last_line, missing)
+        names = dict.fromkeys(key for record in self._first for key in record)
+        if not names:
+            self._raise_for_no_columns()
+        self.columns = tuple(Column(name, self._named(name)) for name in names)
+        self._keys = frozenset(names)
+
+    def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
+        """Yield each line that is not blank, and its cells."""
+        for line, data in enumerate(chunk.data.splitlines(), chunk.line):
+            if data.strip():
+                yield line, _record(data)
+
+    def number(self, cell: str) -> float | None:
+        """Return the number that a cell is, or None; a number in quotes is none."""
+        return number_in(cell) if isinstance(cell, Number) else None
+
+    def parse(self, chunk: Chunk, plan: Plan) -> pa.Table | None:
+        """Return the cells that the plan wants, or None if that takes a closer look."""
+        import pyarrow as pa
+        from pyarrow import json as arrow
+
+        types = {name: self._type(name, named) for name, named in plan.wanted}
+        if None in types.values() or not _is_plain(chunk.data):
+            return None
+        try:
+            table = arrow.read_json(
+                pa.BufferReader(chunk.data),
+                arrow.ReadOptions(use_threads=False, block_size=len(chunk.data) + 1),
+                arrow.ParseOptions(explicit_schema=pa.schema(types)),
+            )
+        except pa.ArrowInvalid:
+            return None
+        if not self._keys.issuperset(table.column_names):
+            return None
+        return pa.table(
+            {
+                name: table[name].cast(pa.string()) if named else table[name]
+                for name, named in plan.wanted
+            }
+        )
+
+    def _row(self, record: Record, plan: Plan) -> Row | Problem:
+        for key in record:
+            if key not in self._keys:
+                return Problem(key, "found a key that the first rows do not have.")
+        return super()._row(record, plan)
+
+    def _type(self, name: str, named: bool) -> pa.DataType | None:
+        """Return the type by which Arrow is to read a column, if the first rows agree on one."""
+        import pyarrow as pa
+
+        if not named:
+            return pa.float64()
+        cells = [cell for record in self._first if (cell := record.get(name)) is not None]
+        kinds = {type(cell) for cell in cells}
+        if kinds == {Truth}:
+            return pa.bool_()
+        if kinds == {Number}:
+            whole = all(cell.removeprefix("-").isdigit() for cell in cells)
+            return pa.int64() if whole else None
+        return pa.string() if kinds <= {str} else None
+
+    def _raise_for_no_columns(self) -> None:
+        for chunk in self._chunks:
+            for line, record in self.records(chunk):
+                if isinstance(record, Problem):
+                    place = place_of(f"{self._name}, line {line}", record.column)
+                    raise BadInput(f"{place}: {record.said}")
+        raise BadInput(f"{self._name}: found no rows; expected some.")
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether each line is in braces and has no others; then what Arrow reads is what it says.
+
+    Arrow also takes several objects in a line for rows, and an object over several lines; it does
+    not look at UTF-8; and it crashes on a line that says null.
+    """
+    lines = data.count(b"\n")
+    opened = data.count(b"\n{") + data.startswith(b"{")
+    closed = data.count(b"}\n") + data.count(b"}\r\n")
+    return (
+        lines == opened == closed == data.count(b"{") == data.count(b"}")
+        and b"[" not in data
+        and (data.isascii() or _is_utf_8(data))
+    )
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _record(data: bytes) -> Record | Problem:
+    try:
+        record = _DECODER.decode(data.decode("utf-8", "surrogateescape"))
+    except _Twice as error:
+        return Problem(str(error), "found the key twice; expected it once.")
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        text = data.decode("utf-8", "backslashreplace")
+        return Problem(None, f"found {shown(text)}; expected a JSON object.")
+    for key, value in record.items():
+        if value is not None and not isinstance(value, str):
+            return Problem(key, "found a list or an object; expected a number, a text or null.")
+    return record
+
+
+class _Twice(ValueError):
+    """A key that an object has twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise _Twice(key)
+        values[key] = Truth(str(value).lower()) if isinstance(value, bool) else value
+    return values
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=lambda text: Number(int(text)),
+    parse_float=Number,
+    parse_constant=Number,
+)
