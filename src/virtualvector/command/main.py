@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from virtualvector.command.compare import compare
 from virtualvector.command.datasets import datasets
 from virtualvector.command.evaluate import evaluate
-from virtualvector.command.failing import in_one_line
+from virtualvector.command.failing import BAD_INPUT, in_one_line
 from virtualvector.command.inspect import inspect
 from virtualvector.command.learn import learn
 from virtualvector.command.predict import predict
@@ -60,4 +61,11 @@ def main() -> None:
 
     0 is fine, 1 the job failed, 2 the input or the options were wrong, 130 interrupted.
     """
-    app(prog_name="vvm")
+    try:
+        sys.exit(app(prog_name="vvm", standalone_mode=False))
+    except typer.BadParameter.__mro__[1] as wrong:  # the class of all that is wrong with options
+        if not sys.argv[1:]:
+            wrong.show()  # the help
+            sys.exit(BAD_INPUT)
+        print("vvm:", " ".join(wrong.format_message().split()), file=sys.stderr)
+        sys.exit(BAD_INPUT)

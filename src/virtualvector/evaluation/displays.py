@@ -6,6 +6,7 @@ As scikit-learn's displays, they are made by `from_estimator` or `from_predictio
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -95,15 +96,38 @@ class WeightsDisplay:
                 f"Weights are recorded every {BLOCK} rows: at least {BLOCK} rows have to be "
                 f"learned, the model has learned {model.n_seen_}."
             )
-        experts = list(dict.fromkeys(expert for moment in history for expert in moment["weights"]))
+        return cls.from_history(in_words(history), ax, most)
+
+    @classmethod
+    def from_history(
+        cls,
+        history: Sequence[tuple[int, Mapping[str, float]]],
+        ax: Axes | None = None,
+        most: int = 6,
+    ) -> Self:
+        """Draw the weights of experts that are known by what they are called.
+
+        Parameters
+        ----------
+        history : sequence of (int, dict)
+            At each moment the rows seen, and the weight of each expert.
+        ax, most
+            As for `from_estimator`.
+
+        Returns
+        -------
+        WeightsDisplay
+            What was drawn.
+        """
+        experts = list(dict.fromkeys(expert for _, weights in history for expert in weights))
         # An expert that has not come yet, or has gone, weighs nothing.
-        weights = np.array([[m["weights"].get(expert, 0.0) for m in history] for expert in experts])
+        weights = np.array([[m.get(expert, 0.0) for _, m in history] for expert in experts])
         order = np.argsort(-weights.mean(axis=1), kind="stable")
-        names, shown = [describe(experts[e]) for e in order[:most]], weights[order[:most]]
+        names, shown = [experts[e] for e in order[:most]], weights[order[:most]]
         if len(experts) > most:
             names.append(_OTHERS)
             shown = np.vstack([shown, weights[order[most:]].sum(axis=0)])
-        return cls([moment["n_rows"] for moment in history], names, shown).plot(ax)
+        return cls([n_rows for n_rows, _ in history], names, shown).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw stacked areas, one for each expert; each stretch has the weights at its end.
@@ -300,6 +324,26 @@ class ReliabilityDisplay:
         counts.set_xlabel(f"predicted probability of {self.event}")
         self.ax_, self.counts_ax_, self.figure_ = ax, counts, ax.figure
         return self
+
+
+def in_words(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, dict[str, float]]]:
+    """Return the history of a committee with what experts assume in words.
+
+    Examples
+    --------
+    >>> from virtualvector.auto.experts import Expert
+    >>> from virtualvector.evaluation.displays import in_words
+    >>> in_words([{"n_rows": 128, "weights": {Expert(None, 1.0): 0.7, Expert(0.5, 0.1): 0.3}}])
+    [(128, {'linear, s² 1': 0.7, 'waves ×0.5, s² 0.1': 0.3})]
+    """
+    moments = []
+    for moment in history:
+        weights: dict[str, float] = {}
+        for expert, weight in moment["weights"].items():
+            words = describe(expert)
+            weights[words] = weights.get(words, 0.0) + weight
+        moments.append((moment["n_rows"], weights))
+    return moments
 
 
 def describe(expert: Expert) -> str:

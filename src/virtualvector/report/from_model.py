@@ -1,0 +1,97 @@
+"""The report of a committee that has learned a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from virtualvector.auto.classifier import AutoVVMClassifier
+from virtualvector.auto.experts import Expert
+from virtualvector.evaluation.displays import describe, in_words
+from virtualvector.evaluation.tally import Tally
+from virtualvector.posterior.losing.kept import divergence_kept
+from virtualvector.report.contents import Points, Report, Weight
+
+
+def of_model(
+    model: AutoVVMClassifier, tally: Tally, title: str, about: Mapping[str, str]
+) -> Report:
+    """Return what there is to report about a stream that a committee has learned.
+
+    Parameters
+    ----------
+    model : AutoVVMClassifier
+        What was learned.
+    tally : Tally
+        What it said before, against what came.
+    title : str
+        What the stream is called.
+    about : dict of str
+        What else a reader should know of the stream, in words.
+
+    Returns
+    -------
+    Report
+        Plain data, for `render`.
+    """
+    two = len(tally.classes) == 2
+    weights = [
+        Weight(str(w["column"]), "" if two else str(w["class"]), w["mean"], w["deviation"])
+        for w in model.coefficients_
+    ]
+    experts = [
+        {
+            "expert": describe(Expert(*(expert[name] for name in Expert._fields))),
+            "weight": expert["weight"],
+            "awake": expert["awake"],
+        }
+        for expert in model.weights_
+    ]
+    return Report(
+        title=title,
+        about=dict(about),
+        tally=tally,
+        weights=sorted(weights, key=lambda weight: -weight.certainty),
+        points=_points(model, weights),
+        buffer=model.counters_ | {"divergence_kept": _divergence_kept(model)},
+        experts=sorted(experts, key=lambda expert: -expert["weight"]),
+        history=in_words(model.history_),
+        parameters=_parameters(model),
+    )
+
+
+def _points(model: AutoVVMClassifier, weights: list[Weight]) -> Points | None:
+    """Return the points of the most trusted expert, those of all classes one after the other."""
+    if max(model.weights_, key=lambda expert: expert["weight"])["buffer_size"] == 0:
+        return None
+    found = model.virtual_points_
+    of_classes = found if isinstance(found, list) else [found]
+    classes = list(dict.fromkeys(weight.class_ for weight in weights))
+    columns = list(dict.fromkeys(weight.column for weight in weights))
+    of_each = np.repeat(classes, [len(points) for points in of_classes])
+    return Points(columns, np.vstack(of_classes), of_each.tolist())
+
+
+def _divergence_kept(model: AutoVVMClassifier) -> float:
+    """Return what the points kept by all experts tell beyond a Gaussian, as counters are."""
+    return sum(
+        divergence_kept(state, posterior.settings)
+        for posterior in model._committee.posteriors
+        for state in posterior.states
+    )
+
+
+def _parameters(model: AutoVVMClassifier) -> dict[str, str]:
+    def words(value: Any) -> str:
+        if value is None:
+            return "as usual"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+    parameters = model.get_params()
+    if parameters["experts"] is not None:
+        parameters["experts"] = len(parameters["experts"])
+    return {name: words(value) for name, value in parameters.items()}

@@ -1,0 +1,47 @@
+"""The page of a report: all that it needs is in it."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from virtualvector.report import choice, pictures, words
+from virtualvector.report.contents import Report
+
+
+def render(report: Report) -> str:
+    """Return a report as one HTML page that opens without a network; the same one each time.
+
+    Parameters
+    ----------
+    report : Report
+        What is to be told.
+
+    Returns
+    -------
+    str
+        The page, to be written as UTF-8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import Tally
+    >>> from virtualvector.report import Report, Weight, render
+    >>> said = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
+    >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), said)
+    >>> weights = [Weight("<CAPITALS>", "", 1.2, 0.3)]
+    >>> page = render(Report("e-mail", {}, tally, weights, None, {}, [], [], {}))
+    >>> "<bdi>e-mail</bdi>" in page, "&lt;CAPITALS&gt;" in page
+    (True, True)
+    """
+    environment = Environment(
+        loader=PackageLoader("virtualvector.report", "."),
+        autoescape=True,  # names come from the data
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"choice": choice, "pictures": pictures, "words": words, "zip": zip}
+    environment.filters |= {"number": words.number, "percent": words.percent}
+    page = environment.get_template("page.html").render(report._asdict())
+    # Names may hold halves of characters, which no file can.
+    return page.encode("utf-8", "replace").decode()
