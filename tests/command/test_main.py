@@ -25,12 +25,49 @@ def test_the_version_is_that_of_the_package():
     assert (done.exit_code, done.stdout) == (0, f"vvm {__version__}\n")
 
 
-@pytest.mark.parametrize("arguments", [(), ("compare",)])
-def test_help_tells_what_there_is_with_examples(arguments):
-    done = run(*arguments, "--help")
+VERBS = ("learn", "predict", "evaluate", "inspect", "datasets", "compare", "reproduce")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_tells_what_there_is_with_examples(verb):
+    done = run(verb, "--help")
     assert done.exit_code == 0
-    assert "compare" in done.stdout
-    assert "vvm compare spambase" in done.stdout
+    assert f"vvm {verb}" in done.stdout.partition("For example")[2]
+
+
+def test_help_lists_all_verbs():
+    assert all(verb in run("--help").stdout for verb in VERBS)
+
+
+def test_help_loads_neither_numba_nor_scikit_learn():
+    code = (
+        "import sys; from virtualvector.command.main import main\n"
+        "sys.argv = ['vvm', '--help']\n"
+        "try: main()\n"
+        "except SystemExit: print(sorted({'numba', 'sklearn', 'scipy', 'pyarrow'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["juggle", "--jump", "compare", "learn thyroid --learner none", "learn thyroid --resume"],
+)
+def test_wrong_options_are_one_line(arguments):
+    done = subprocess.run([VVM, *arguments.split()], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("vvm: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_completion_is_offered():
+    done = subprocess.run(
+        [VVM], capture_output=True, text=True, check=True,
+        env=os.environ | {"_VVM_COMPLETE": "complete_bash", "COMP_WORDS": "vvm l", "COMP_CWORD": "1"},
+    )  # fmt: skip
+    assert done.stdout.split() == ["learn"]
 
 
 @pytest.mark.parametrize(

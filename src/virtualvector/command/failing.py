@@ -43,8 +43,8 @@ def in_one_line(verb: Callable[P, None]) -> Callable[P, None]:
             if isinstance(error, BrokenPipeError):
                 _forget_output()
                 _leave("nobody reads the output any more", FAILED)
-            if isinstance(error, OSError):
-                _leave(f"{error.filename or 'failed'}: {error.strerror or error}", FAILED)
+            if isinstance(error, OSError) and error.filename:
+                _leave(f"{error.filename}: {error.strerror}", FAILED)
             _leave(f"{type(error).__name__}: {error} ({SHOW_TRACEBACK}=1 shows where)", FAILED)
 
     return run

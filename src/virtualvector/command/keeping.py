@@ -46,8 +46,9 @@ def take_up(path: Path) -> Kept:
     from virtualvector.evaluation import Tally
     from virtualvector.streams import Column
 
-    model, about, _ = files.read(path)
-    if not isinstance(model, AutoVVMClassifier) or "tally" not in (about or {}):
+    model, notes, _ = files.read(path)
+    about = notes or {}
+    if not isinstance(model, AutoVVMClassifier) or "tally" not in about:
         raise BadInput(
             f"{path}: found a model that was saved in Python; expected one that vvm learn wrote."
         )

@@ -235,10 +235,10 @@ def learn(
         names=listed(names),
         **reading(missing, format, on_error, seed),
     ) as reader:
-        declared = listed(classes) or reader.classes or ()
+        declared = tuple(sorted(listed(classes) or reader.classes or ()))
         if before is None:
             fresh = choice.model(reader.columns, len(declared or reader.first_classes), seed)
-            kept = Kept(Known(fresh, Tally(tuple(sorted(declared)))), reader.label, reader.columns)
+            kept = Kept(Known(fresh, Tally(declared)), str(reader.label), reader.columns)
         else:
             kept = before
             choice.check_same(kept.known.model)

@@ -154,7 +154,7 @@ class Run:
             classes = None if hasattr(model, "classes_") else list(self.classes)
             said = model.predict_then_learn(table, labels, classes)
             if n_passes == 0:
-                tally = tally.with_rows(labels, said.probabilities, model.classes_)
+                tally = tally.with_rows(labels, np.asarray(said.probabilities), model.classes_)
         n_rows += len(strange)
         if n_rows % WELCOME == 0 and not self.new_classes and _may_close(model):
             model.close_classes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from virtualvector.command.inspect import inspect
 from virtualvector.command.learn import learn
 from virtualvector.command.predict import predict
 from virtualvector.command.reproduce import reproduce
+
+# All that can be wrong with options is of this class, which typer does not name.
+_WrongOptions: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(name="vvm", no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -63,7 +66,7 @@ def main() -> None:
     """
     try:
         sys.exit(app(prog_name="vvm", standalone_mode=False))
-    except typer.BadParameter.__mro__[1] as wrong:  # the class of all that is wrong with options
+    except _WrongOptions as wrong:
         if not sys.argv[1:]:
             wrong.show()  # the help
             sys.exit(BAD_INPUT)

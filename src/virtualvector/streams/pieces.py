@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     """Some rows, their labels, and where they stand."""
 
     table: pa.Table  # a column for each of the reader's, with nulls where a value is missing
-    labels: NDArray[Any] | None  # texts
+    labels: NDArray[Any]  # texts; none if there is no column of labels
     place: Place  # row of the batch and column, to where that is in the file
 
 
@@ -97,13 +97,13 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
 def _batches(table: pa.Table, rows: NDArray[np.intp], place: Place, plan: Plan) -> Iterator[Batch]:
     if len(rows) < table.num_rows:
         table = table.take(rows)
-    labels = None if plan.label is None else _texts(table[plan.label])
+    labels = np.array([], str) if plan.label is None else _texts(table[plan.label])
     features = table.select([column.name for column in plan.columns])
     for start in range(0, len(rows), BATCH):
         some = slice(start, start + BATCH)
         yield Batch(
             features.slice(start, BATCH),
-            None if labels is None else labels[some],
+            labels if plan.label is None else labels[some],
             partial(_place_of, place, rows[some]),
         )
 

@@ -64,7 +64,7 @@ def read(source: str, label: str | None = None, seed: int = 0) -> Stream:
     with open_rows([source], label=label, seed=seed) as reader:
         batches = list(reader)
     rows = np.concatenate([_numbers(batch, reader.columns) for batch in batches])
-    labels = np.concatenate([batch.labels for batch in batches if batch.labels is not None])
+    labels = np.concatenate([batch.labels for batch in batches])
     column = str(reader.label)
     classes = np.unique(labels)
     _check_classes(f"{source}, column {column!r}", classes, len(labels))
