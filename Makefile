@@ -4,8 +4,9 @@ BIN := .venv/bin
 
 .PHONY: demo test lint bench streams picture clean
 
-demo: .venv/.installed  ## learn Spambase online and watch the error fall
-	$(BIN)/python examples/demo.py
+demo: .venv/.installed  ## learn Spambase online, watch the error fall, and write a report
+	$(BIN)/vvm learn spambase --model spambase.vvm --report spambase.html
+	@echo "Written: spambase.vvm, and spambase.html for your browser"
 
 test: lint  ## run every check and test
 	$(BIN)/python -m pytest -n 2 -q
@@ -23,7 +24,7 @@ streams: .venv-bench/.installed  ## AutoVVM and its rivals on many streams; half
 	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/said
 
 picture: .venv/.developing  ## the picture in the README
-	$(BIN)/python examples/demo.py --picture docs/images/learning.png
+	$(BIN)/python examples/picture.py docs/images/learning.png
 
 clean:
 	rm -rf .venv .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The programs behind `make demo` and `make bench` run."""
+"""The programs behind `make picture` and `make bench` run."""
 
 import json
 import subprocess
@@ -13,14 +13,10 @@ def run(script, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-def test_the_demo_ends_with_a_low_error_and_calibrated_probabilities():
-    done = run("examples/demo.py")
+def test_the_picture_of_the_readme_is_drawn(tmp_path):
+    done = run("examples/picture.py", tmp_path / "learning.png")
     assert done.returncode == 0, done.stderr
-    summary = dict(
-        line.split(maxsplit=1) for line in done.stdout.splitlines() if line.startswith("error ")
-    )
-    assert float(summary["error"]) < 0.08
-    assert "calibration error" in done.stdout
+    assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_benchmark_writes_what_it_measured(tmp_path):

@@ -307,7 +307,9 @@ _PLAIN: dict[Any, _Plain] = {
         lambda node, path: _expected(node, dict, path),
     ),
     list[Any]: _Plain(
-        lambda value, path: _expected(value, list, path),
+        lambda value, path: _expected(
+            value.tolist() if isinstance(value, np.ndarray) else value, list, path
+        ),
         lambda node, path: _expected(node, list, path),
     ),
     str: _Plain(
