@@ -54,7 +54,8 @@ def chunks(name: str, blocks: Iterable[bytes], cut: Cut) -> Iterator[Chunk]:
                     "expected a line end before that; perhaps a quote is not closed."
                 )
     except FAILURES as error:
-        raise BadInput(f"{name}: {why(error)}, after line {rest.line - 1}.") from error
+        behind = f", after line {rest.line - 1}" if rest.line > 1 else ""
+        raise BadInput(f"{name}: {why(error)}{behind}.") from error
     if rest.data:
         yield rest._replace(last=True)
 

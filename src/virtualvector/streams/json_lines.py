@@ -105,11 +105,12 @@ def _is_plain(data: bytes) -> bool:
     Arrow also takes several objects in a line for rows, and an object over several lines; it does
     not look at UTF-8; and it crashes on a line that says null.
     """
-    lines = data.count(b"\n")
-    opened = data.count(b"\n{") + data.startswith(b"{")
-    closed = data.count(b"}\n") + data.count(b"}\r\n")
+    begun = data.count(b"\n{") + data.startswith(b"{")
+    returns = data.count(b"}\r\n")
+    ended = data.count(b"}\n") + returns
     return (
-        lines == opened == closed == data.count(b"{") == data.count(b"}")
+        0 < begun == ended == data.count(b"\n") == data.count(b"{") == data.count(b"}")
+        and returns == data.count(b"\r")
         and b"[" not in data
         and (data.isascii() or _is_utf_8(data))
     )

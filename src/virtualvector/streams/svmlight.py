@@ -67,8 +67,8 @@ class SvmLight(Text):
         if not np.isfinite(labels).all():
             return None
         columns = dict(zip(self._names, sparse.toarray(order="F").T, strict=True))
-        columns[LABEL] = [_label(label) for label in labels.tolist()]
-        return pa.table({column.name: pa.array(columns[column.name]) for column in plan.wanted})
+        texts = pa.array([_label(label) for label in labels.tolist()], pa.string())
+        return pa.table({name: texts if named else columns[name] for name, named in plan.wanted})
 
     def _record(self, label: str, *pairs: str) -> Record | Problem:
         record: Record = dict.fromkeys(self._names, "0")

@@ -16,7 +16,7 @@ from virtualvector.streams.pieces import Bad, Piece, Place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SMALL = 2**15  # bytes that are not worth a second try
+SMALL = 2**13  # bytes that are not worth another try
 
 Cell = str | None
 Record = dict[str, Cell]
@@ -55,9 +55,8 @@ class Text(ABC):
         """Return the cells that the plan wants, or None if that takes a closer look."""
 
     def first(self, column: str) -> list[str]:
-        """Return what the first rows have in a column."""
-        cells = (record.get(column) for record in self._first)
-        return [text for cell in cells if (text := (cell or "").strip(BLANKS)) not in self._missing]
+        """Return what the first rows have in a column, as far as they have something."""
+        return [cell.strip(BLANKS) for cell in self._filled(column)]
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
@@ -143,8 +142,12 @@ class Text(ABC):
             return chain(seen, _raising(error)), first
         return chain(seen, chunks), first
 
+    def _filled(self, column: str) -> list[str]:
+        cells = [record.get(column) for record in self._first]
+        return [cell for cell in cells if cell and cell.strip(BLANKS) not in self._missing]
+
     def _named(self, column: str) -> bool:
-        return any(is_unicode(cell) and self.number(cell) is None for cell in self.first(column))
+        return any(is_unicode(cell) and self.number(cell) is None for cell in self._filled(column))
 
 
 def is_unicode(text: str) -> bool:

@@ -1,0 +1,260 @@
+"""What the columns hold, which one is the label, and what a model expects."""
+
+import gzip
+import json
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from reading import all_of, complaint
+
+from virtualvector.datasets import load_thyroid
+from virtualvector.streams import PEEK, BadInput, Column, open_rows
+
+LEARNED = (Column("a", named=False), Column("b", named=True))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="rows.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_the_first_rows_decide_what_a_column_holds(write):
+    path = write(
+        "number,signed,gaps,nothing,truth,name,mixed,label\n"
+        "1,-1e3,,,true,red,1,x\n"
+        " 2 ,+.5, NA ,?,false,blue,x,y\n"
+    )
+    with open_rows([path]) as reader:
+        held = {column.name: column.named for column in reader.columns}
+        (batch,) = reader
+    assert [name for name, named in held.items() if named] == ["truth", "name", "mixed"]
+    assert batch.table.schema.types == [
+        pa.string() if named else pa.float64() for named in held.values()
+    ]
+    assert batch.table.to_pylist()[1] == {
+        "number": 2.0, "signed": 0.5, "gaps": None, "nothing": None,
+        "truth": "false", "name": "blue", "mixed": "x",
+    }  # fmt: skip
+    assert reader.n_rows is None
+    assert reader.classes is None
+
+
+@pytest.mark.parametrize(("row", "named"), [(PEEK - 1, True), (PEEK, False)])
+def test_row_101_does_not_decide(write, row, named):
+    lines = ["1,x"] * 2 * PEEK
+    lines[row] = "red,x"
+    reader = open_rows([write("\n".join(["a,label", *lines]))])
+    assert reader.columns == (Column("a", named),)
+    rows, said = all_of(reader)
+    assert len(rows) == (2 * PEEK if named else PEEK)
+    assert (said is None) == named
+
+
+def test_columns_can_be_said_to_hold_names(write):
+    path = write("a,b,label\n1,01,x\n2,02,y\n")
+    reader = open_rows([path], names=["b"])
+    assert all_of(reader)[0] == [(1.0, "01", "x"), (2.0, "02", "y")]
+    said = complaint(path, names=["c"])
+    assert said == "FILE: found no column 'c' to take as names; the columns are 'a', 'b'."
+
+
+def test_what_means_missing_can_be_said(write):
+    path = write("a,b,label\n-9,none,x\n1, -9 ,y\n")
+    reader = open_rows([path], missing=["-9", "none"])
+    assert all_of(reader)[0] == [(None, None, "x"), (1.0, None, "y")]
+
+
+@pytest.mark.parametrize(
+    ("header", "label", "reason"),
+    [
+        ("a,b,c", "c", "the last column"),
+        ("a,Class,c", "Class", "the only column called 'Class'"),
+        ("Y,b,c", "Y", "the only column called 'Y'"),
+        ("label,b,target", "target", "the last column"),
+        ("y,class,c", "c", "the last column"),
+    ],
+)
+def test_the_label_is_guessed_from_the_names(write, header, label, reason):
+    reader = open_rows([write(f"{header}\n1,1,1\n0,0,0\n")])
+    assert (reader.label, reader.label_reason, reader.first_classes) == (label, reason, ("0", "1"))
+    assert label not in [column.name for column in reader.columns]
+
+
+def test_the_label_can_be_asked_for(write):
+    path = write("a,b,label\n1, x ,2\n3,y,4\n")
+    reader = open_rows([path], label="b")
+    assert (reader.label, reader.label_reason) == ("b", "as asked")
+    assert all_of(reader)[0] == [(1.0, 2.0, "x"), (3.0, 4.0, "y")]
+    said = complaint(path, label="c")
+    assert said == "FILE: found no column 'c'; the columns are 'a', 'b', 'label'."
+
+
+def test_labels_that_do_not_come_again_are_no_classes(write):
+    few = "".join(f"1,{row % 20}\n" for row in range(30))
+    assert len(open_rows([write("a,b\n" + few)]).first_classes) == 20
+    many = "".join(f"1,{row}\n" for row in range(30))
+    assert complaint(write("a,b\n" + many)) == (
+        "FILE, column 'b': found 30 different values in 30 rows; expected a few classes that come "
+        "again and again."
+    )
+
+
+@pytest.mark.parametrize("label", [1, "1", True, 1.5])
+def test_labels_are_texts_in_all_formats(tmp_path, label):
+    rows = [{"a": 1.0, "label": label}, {"a": 2.0, "label": label}]
+    expected = "true" if label is True else str(label)
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [row[-1] for row in all_of(open_rows([str(path)]))[0]] == [expected] * 2
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+    assert [row[-1] for row in all_of(open_rows([str(path)]))[0]] == [expected] * 2
+
+
+# --- what a model expects -------------------------------------------------------------------------
+
+FILES = {
+    "rows.csv": "label,b,a\nx,red,1\ny,7,2\n",
+    "rows.tsv": "label\tb\ta\nx\tred\t1\ny\t7\t2\n",
+    "rows.jsonl": '{"label": "x", "b": "red", "a": 1}\n{"label": "y", "b": 7, "a": 2}\n',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_columns_are_put_in_the_order_that_a_model_expects(write, name):
+    path = write(FILES[name], name)
+    reader = open_rows([path], columns=LEARNED, label="label")
+    assert reader.columns == LEARNED
+    assert all_of(reader) == ([(1.0, "red", "x"), (2.0, "7", "y")], None)
+    without = open_rows([path], columns=LEARNED, label="label", labelled=False)
+    assert without.label is None
+    assert all_of(without) == ([(1.0, "red"), (2.0, "7")], None)
+
+
+def test_a_model_needs_no_label_to_predict(write):
+    reader = open_rows([write("b,a\nred,1\n")], columns=LEARNED, label="label", labelled=False)
+    assert all_of(reader) == ([(1.0, "red")], None)
+    one = open_rows([write("a\n1\n\n2\n")], columns=LEARNED[:1], label="label", labelled=False)
+    assert all_of(one) == ([(1.0,), (2.0,)], None)
+
+
+@pytest.mark.parametrize(
+    ("header", "labelled", "said"),
+    [
+        ("a,c,label", True, "no column 'b' and the unknown column 'c'"),
+        ("a,label", True, "no column 'b'"),
+        ("a,b,c,label", False, "the unknown column 'c'"),
+        ("a,b,c,d", False, "the unknown column 'c', 'd'"),
+        ("c,label", False, "no column 'a', 'b' and the unknown column 'c'"),
+    ],
+)
+def test_columns_that_are_missing_or_unknown_are_named(write, header, labelled, said):
+    path = write(header + "\n" + ",".join("1" * (header.count(",") + 1)) + "\n")
+    found = complaint(path, columns=LEARNED, label="label", labelled=labelled)
+    expected = "'a', 'b', 'label'" if labelled else "'a', 'b'"
+    assert found == f"FILE: found {said}; expected {expected}, in any order."
+
+
+def test_a_label_to_evaluate_with_has_to_be_there(write):
+    said = complaint(write("a,b\n1,x\n"), columns=LEARNED, label="label")
+    assert said == "FILE: found no column 'label'; the columns are 'a', 'b'."
+
+
+def test_text_where_a_model_expects_numbers_is_bad(write, tmp_path):
+    said = complaint(write("a,b,label\nred,1,x\n"), columns=LEARNED, label="label")
+    assert said == "FILE, line 2, column 'a': found 'red'; expected a number, as was learned."
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"a": ["red"], "b": [1], "label": ["x"]}), path)
+    said = complaint(path, columns=LEARNED, label="label")
+    assert said == "FILE, column 'a': found names; expected numbers, as was learned."
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+def test_several_files_are_read_one_after_the_other(write, tmp_path):
+    write("a,b,label\n1,2,x\n", "part-1.csv")
+    write("label,b,a\ny,4,3", "part-2.csv")
+    write('{"b": 6, "a": 5, "label": "x"}\n', "part-3.jsonl")
+    expected = [(1.0, 2.0, "x"), (3.0, 4.0, "y"), (5.0, 6.0, "x")]
+    files = [str(tmp_path / name) for name in ("part-1.csv", "part-2.csv", "part-3.jsonl")]
+    for sources in (files, [str(tmp_path / "part-*")], [files[0], str(tmp_path / "part-[23].*")]):
+        reader = open_rows(sources)
+        assert all_of(reader) == (expected, None)
+        assert all_of(reader) == (expected, None)
+        places = [batch.place(0, None) for batch in reader]
+        assert places == [f"{files[0]}, line 2", f"{files[1]}, line 2", f"{files[2]}, line 1"]
+
+
+def test_files_of_other_columns_are_noticed_when_they_are_reached(write, tmp_path):
+    paths = [write("a,b,label\n1,2,x\n", "one.csv"), write("a,c,label\n3,4,y\n", "two.csv")]
+    rows, said = all_of(open_rows(paths))
+    assert rows == [(1.0, 2.0, "x")]
+    assert said == (
+        f"{paths[1]}: found no column 'b' and the unknown column 'c'; expected 'a', 'b', 'label', "
+        "in any order."
+    )
+
+
+def test_typed_files_know_their_number_of_rows(tmp_path):
+    for name in ("one.parquet", "two.parquet"):
+        parquet.write_table(pa.table({"a": [1, 2], "label": ["x", "y"]}), tmp_path / name)
+    assert open_rows([str(tmp_path / "*.parquet")]).n_rows == 4
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_a_file(write):
+    path = write("a,label\n1,x\n", "rows[1].csv")
+    assert all_of(open_rows([path])) == ([(1.0, "x")], None)
+
+
+def test_the_format_can_be_said(write):
+    path = write("a\tlabel\n1\tx\n", "rows.txt")
+    assert all_of(open_rows([path], format="tsv")) == ([(1.0, "x")], None)
+    said = "Found the format 'xls'; expected one of csv, tsv, parquet, arrow, jsonl, svmlight."
+    assert complaint(path, format="xls") == said
+
+
+def test_sources_that_are_not_there_are_said_to_be_missing(tmp_path):
+    expected = "; expected a file, or one of spambase, thyroid, ionosphere."
+    assert complaint(tmp_path / "none.csv") == "FILE: no such file" + expected
+    assert complaint(tmp_path) == "FILE: a folder" + expected
+    said = "FILE: found no file of such a name; expected one or more."
+    assert complaint(tmp_path / "*.csv") == said
+    with pytest.raises(BadInput, match="^Found no source;"):
+        open_rows([])
+
+
+def test_a_file_that_vanishes_is_said_to_be_missing(write, tmp_path):
+    path = write("a,label\n1,x\n")
+    reader = open_rows([path])
+    list(reader)
+    (tmp_path / "rows.csv").unlink()
+    assert all_of(reader) == ([], f"{path}: No such file or directory.")
+
+
+def test_shipped_data_comes_shuffled_and_is_not_hidden_by_a_file(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("a,label\n1,x\n", "thyroid")
+    data = load_thyroid(random_state=3)
+    reader = open_rows(["thyroid"], seed=3)
+    assert (reader.n_rows, reader.classes) == (215, ("hyper", "hypo", "normal"))
+    rows, said = all_of(reader)
+    assert said is None
+    assert [row[:-1] for row in rows] == [tuple(row) for row in data.data.tolist()]
+    assert [row[-1] for row in rows] == data.target_names[data.target].tolist()
+    assert all_of(open_rows(["./thyroid"], format="csv")) == ([(1.0, "x")], None)
+
+
+def test_a_closed_reader_leaves_no_file_open(tmp_path):
+    path = tmp_path / "rows.csv.gz"
+    path.write_bytes(gzip.compress(b"a,label\n1,x\n"))
+    with open_rows([str(path)]) as reader:
+        assert reader.first_classes == ("x",)
+    with open_rows([str(path)]) as reader:
+        next(iter(reader))
