@@ -20,7 +20,8 @@ from virtualvector.posterior.validity import check_settings
 def check_inputs(inputs: RunningInputs, named: Sequence[bool], n_columns: int) -> None:
     """Raise ValueError unless inputs are those of so many columns."""
     _expect(list(inputs.named) == list(named) and len(named) == n_columns, "the same columns")
-    fresh = RunningInputs(named, scaling=inputs.scaling)
+    given = {each.name: getattr(inputs, each.name) for each in fields(inputs) if each.init}
+    fresh = RunningInputs(**given)
     for each in fields(inputs):
         value, expected = getattr(inputs, each.name), getattr(fresh, each.name)
         if isinstance(expected, np.ndarray):

@@ -17,8 +17,8 @@ from virtualvector.learners import (
 )
 from virtualvector.learners.saving import FORMAT, Header, Saving, restored
 from virtualvector.storage.disk import read_file
-from virtualvector.storage.document import Misfit, from_bytes, read_document
-from virtualvector.storage.errors import BadModelFile
+from virtualvector.storage.document import from_bytes, read_document
+from virtualvector.storage.errors import BadModelFile, Misfit
 from virtualvector.storage.tree import unpack
 
 LEARNERS: dict[str, type[Saving]] = {
@@ -130,8 +130,6 @@ def _in_one_line(path: str | PathLike[str]) -> Iterator[Path]:
     file = Path(path)
     try:
         yield file
-    except BadModelFile:
-        raise
     except (ValueError, TypeError) as error:
-        message = " ".join(str(error).split()).rstrip(".")
-        raise BadModelFile(f"{file.name}: {message}.") from error
+        message = f"{file.name}: {str(error).rstrip('.')}."
+        raise BadModelFile(" ".join(message.split())) from error

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.learners.one_against_rest import Labels
 from virtualvector.storage.disk import replace_file
-from virtualvector.storage.document import Arrays, Misfit, to_bytes
+from virtualvector.storage.document import Arrays, to_bytes
+from virtualvector.storage.errors import Misfit
 from virtualvector.storage.tree import pack, unpack
 
 FORMAT = 1
@@ -70,7 +71,11 @@ class Saving(BaseEstimator):
 
 def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None = None) -> None:
     """Write a model and notes about it, which have to be JSON, to a file."""
-    replace_file(Path(path), contents_of(model, about))
+    try:
+        contents = contents_of(model, about)
+    except Misfit as error:
+        raise ValueError(f"{path}: cannot be saved: {error}.") from error
+    replace_file(Path(path), contents)
 
 
 def contents_of(model: Saving, about: dict[str, Any] | None = None) -> bytes:

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import TextIO
 
-from virtualvector.storage.errors import BadModelFile, CannotSave
+from virtualvector.storage.errors import CannotSave, Misfit
 
 LARGEST = 4 * 2**30  # bytes: a hole can make a file look larger than any memory
 
@@ -22,11 +22,9 @@ def read_file(path: Path) -> bytes:
     """Return what a file holds, unless it is no file or too large."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):  # a pipe would never end
-        raise BadModelFile(f"{path.name}: found a folder or a device; expected a model file.")
+        raise Misfit("found a folder or a device; expected a model file")
     if found.st_size > LARGEST:
-        raise BadModelFile(
-            f"{path.name}: found {found.st_size:,} bytes; expected at most {LARGEST:,}."
-        )
+        raise Misfit(f"found {found.st_size:,} bytes; expected at most {LARGEST:,}")
     with path.open("rb") as file:
         return file.read(found.st_size)
 
@@ -46,9 +44,7 @@ def replace_file(path: Path, contents: bytes) -> None:
         _remove_leftovers(target)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CannotSave(f"{path}: cannot be saved: {reason}; what it held before is kept.") from (
-            error
-        )
+        raise CannotSave(f"{path}: cannot be saved: {reason}; what was there is kept.") from error
 
 
 @contextmanager

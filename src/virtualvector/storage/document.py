@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from virtualvector.storage.errors import Misfit
+
 KEY = "virtualvector"
 DTYPES = {"F64": np.dtype(np.float64), "I64": np.dtype(np.int64), "BOOL": np.dtype(np.bool_)}
 LONGEST_HEADER = 16 * 2**20  # bytes
@@ -35,10 +37,6 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 Arrays = dict[str, NDArray[Any]]
-
-
-class Misfit(ValueError):
-    """Something is not as it should be; the message says what was found and expected."""
 
 
 def to_bytes(document: dict[str, Any], arrays: Arrays) -> bytes:
@@ -71,7 +69,9 @@ def from_bytes(contents: bytes) -> tuple[dict[str, Any], Arrays]:
         raise Misfit(f"found arrays that are not laid out as they should be ({error})") from None
     if arrays.keys() != names:
         raise Misfit("found arrays other than those named")
-    return document, {name: array.copy() for name, array in arrays.items()}
+    return document, {
+        name: np.require(array, requirements=["C", "A", "W"]) for name, array in arrays.items()
+    }
 
 
 def read_document(contents: bytes) -> dict[str, Any]:
@@ -102,8 +102,11 @@ def _checked_header(contents: bytes) -> tuple[dict[str, Any], set[str]]:
 
 def _header(contents: bytes | bytearray) -> bytes:
     length = int.from_bytes(contents[:8], "little")
-    if len(contents) < 8 or length > min(len(contents) - 8, LONGEST_HEADER):
-        raise Misfit(f"found {len(contents):,} bytes that are no model file, or not a whole one")
+    if not 0 < length <= min(len(contents) - 8, LONGEST_HEADER):
+        raise Misfit(
+            f"found {len(contents):,} bytes with a header of {length:,}; expected a whole model "
+            f"file with a header of at most {LONGEST_HEADER:,}"
+        )
     return bytes(contents[8 : 8 + length])
 
 

@@ -1,6 +1,10 @@
 """What can go wrong with a model file."""
 
 
+class Misfit(ValueError):
+    """Something is not as it should be; the message says what was found and expected."""
+
+
 class BadModelFile(ValueError):
     """A file that holds no model; the message names the file, what was found and expected.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.storage.document import Misfit
+from virtualvector.storage.errors import Misfit
 
 _MOST_BYTES = 2**26
 _TYPES = re.compile(r"\|O|\|b1|[<>|][iu][1248]|[<>]f[248]|[<>]U\d{1,7}|[<>][Mm]8(\[\d*\w{1,2}\])?")

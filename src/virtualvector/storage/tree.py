@@ -26,7 +26,8 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from virtualvector.storage.document import Arrays, Misfit
+from virtualvector.storage.document import Arrays
+from virtualvector.storage.errors import Misfit
 from virtualvector.storage.labels import labels_from_node, node_of_labels
 
 _SAME = "same as"
@@ -183,6 +184,8 @@ class _Unpacker:
             raise Misfit(f"{path}: found an array of {array.dtype}; expected {dtype}")
         if not np.isfinite(array).all():
             raise Misfit(f"{path}: found an array with nan or infinity; expected finite numbers")
+        if dtype == np.bool_ and np.any(array.view(np.uint8) > 1):
+            raise Misfit(f"{path}: found bytes other than 0 and 1; expected truth values")
         return array
 
 
@@ -294,6 +297,17 @@ def _float_from_node(node: Any, path: str) -> Any:
     return node
 
 
+def _json(value: Any, path: str) -> Any:
+    """Return numbers, texts and sequences of them, of no declared type, as JSON."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_json(each, f"{path}/{i}") for i, each in enumerate(value)]
+    if isinstance(value, float):
+        return _float_to_node(value, path)
+    return _fitting(value, str | int | None, path, "numbers or texts")
+
+
 _PLAIN: dict[Any, _Plain] = {
     bool: _Plain(
         lambda value, path: bool(_fitting(value, bool | np.bool_, path, "true or false")),
@@ -301,6 +315,7 @@ _PLAIN: dict[Any, _Plain] = {
     ),
     int: _Plain(_int_to_node, _int_from_node),
     float: _Plain(_float_to_node, _float_from_node),
+    Any: _Plain(_json, lambda node, path: node),
     # JSON as it is.
     dict[str, Any]: _Plain(
         lambda value, path: _expected(value, dict, path),
