@@ -141,10 +141,3 @@ def test_a_class_that_loading_does_not_know_is_not_saved(path):
 
     with pytest.raises(TypeError, match="Mine"):
         Mine().fit(*stream()).save(path)
-
-
-def test_an_attribute_that_would_be_lost_is_noticed(path):
-    model = ADFClassifier().fit(*stream())
-    model.extra_ = 3
-    with pytest.raises(TypeError, match="extra_"):
-        model.save(path)

@@ -1,4 +1,7 @@
-"""From a file to a model."""
+"""From a file to a model.
+
+Learners are imported only when one is needed: a header is read without them.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.learners import (
-    ADFClassifier,
-    EPClassifier,
-    VVMClassifier,
-    WindowEPClassifier,
-)
-from virtualvector.learners.saving import FORMAT, Header, Saving, restored
 from virtualvector.storage.disk import read_file
 from virtualvector.storage.document import from_bytes, read_document
 from virtualvector.storage.errors import BadModelFile, Misfit
-from virtualvector.storage.tree import unpack
+from virtualvector.storage.header import split
 
-LEARNERS: dict[str, type[Saving]] = {
-    kind.__name__: kind
-    for kind in (
-        ADFClassifier,
-        AutoVVMClassifier,
-        EPClassifier,
-        VVMClassifier,
-        WindowEPClassifier,
-    )
-}
+if TYPE_CHECKING:
+    from virtualvector.learners.saving import Saving
 
 
 class Saved(NamedTuple):
@@ -78,13 +65,21 @@ def load(path: str | PathLike[str]) -> Any:
     return read(path).model
 
 
+def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None = None) -> None:
+    """Write a model to a file as `model.save` does, with notes about it, which have to be JSON."""
+    from virtualvector.learners import saving
+
+    saving.save(model, path, about)
+
+
 def read(path: str | PathLike[str]) -> Saved:
     """Return the model that a file holds, the notes it was saved with, and its header."""
+    from virtualvector.learners.saving import restored
+
     with _in_one_line(path) as file:
         document, arrays = from_bytes(read_file(file))
-        state = document.pop("state", None)
-        header = _header(document)
-        model = restored(LEARNERS[header.learner], header, state, arrays)
+        header, state = split(document)
+        model = restored(_learner(header.learner), header, state, arrays)
     return Saved(model, header.about, header._asdict())
 
 
@@ -106,22 +101,26 @@ def read_header(path: str | PathLike[str]) -> dict[str, Any]:
     2
     """
     with _in_one_line(path) as file:
-        document = read_document(read_file(file))
-        document.pop("state", None)
-        return _header(document)._asdict()
+        header, _ = split(read_document(read_file(file)))
+        return header._asdict()
 
 
-def _header(document: dict[str, Any]) -> Header:
-    """Return the header that a document begins with, of the types that it should be of."""
-    found = document.get("format")
-    if found != FORMAT:
-        raise Misfit(
-            f"found format {found!r:.20}; expected {FORMAT}: a later version may have written it"
-        )
-    header = Header(**unpack(document, {}, get_type_hints(Header)))
-    if header.learner not in LEARNERS:
-        raise Misfit(f"found the learner {header.learner!r:.60}; expected one of {list(LEARNERS)}")
-    return header
+def _learner(name: str) -> type[Saving]:
+    from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.learners import (
+        ADFClassifier,
+        EPClassifier,
+        VVMClassifier,
+        WindowEPClassifier,
+    )
+
+    kinds: tuple[type[Saving], ...] = (
+        ADFClassifier, AutoVVMClassifier, EPClassifier, VVMClassifier, WindowEPClassifier,
+    )  # fmt: skip
+    known = {kind.__name__: kind for kind in kinds}
+    if name not in known:
+        raise Misfit(f"found the learner {name!r:.60}; expected one of {', '.join(known)}")
+    return known[name]
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,23 +16,10 @@ from virtualvector.learners.one_against_rest import Labels
 from virtualvector.storage.disk import replace_file
 from virtualvector.storage.document import Arrays, to_bytes
 from virtualvector.storage.errors import Misfit
+from virtualvector.storage.header import FORMAT, Header
 from virtualvector.storage.tree import pack, unpack
 
-FORMAT = 1
-
-
-class Header(NamedTuple):
-    """What a file says of its model before the model is made."""
-
-    format: int
-    program: str
-    learner: str
-    parameters: dict[str, Any]
-    n_columns: int
-    columns: list[str] | None  # names
-    classes: list[Any]
-    counters: dict[str, Any]
-    about: dict[str, Any] | None  # notes of whoever saved it
+PROGRAM = f"virtualvector {version('virtualvector')}"
 
 
 class Saving(BaseEstimator):
@@ -60,13 +48,13 @@ class Saving(BaseEstimator):
         """
         save(self, path)
 
+    @abstractmethod
     def _counters(self) -> dict[str, float]:
         """Return what has been counted, for people to read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_learned(self) -> None:
         """Raise ValueError if what was learned cannot be, and set what follows from it."""
-        raise NotImplementedError
 
 
 def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None = None) -> None:
@@ -81,7 +69,8 @@ def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None 
 def contents_of(model: Saving, about: dict[str, Any] | None = None) -> bytes:
     """Return the bytes of the file that holds a model."""
     check_is_fitted(model)
-    _check_complete(model)
+    if not type(model).__module__.startswith("virtualvector."):  # it could not be read
+        raise TypeError(f"found a {type(model).__name__}; expected a learner of virtualvector's")
     model._validate_params()
     model._check_learned()
     state, arrays = pack({n: getattr(model, f"_{n}") for n in model._learned}, model._learned)
@@ -112,7 +101,7 @@ def _header_of(model: Saving, about: dict[str, Any] | None) -> Header:
     classes = model.classes_
     return Header(
         format=FORMAT,
-        program=f"virtualvector {version('virtualvector')}",
+        program=PROGRAM,
         learner=type(model).__name__,
         parameters=parameters,
         n_columns=int(model.n_features_in_),
@@ -126,13 +115,3 @@ def _header_of(model: Saving, about: dict[str, Any] | None) -> Header:
 def _parameter_kinds(kind: type[Saving]) -> dict[str, Any]:
     hints = get_type_hints(kind.__init__)
     return {name: hints[name] for name in kind._get_param_names()}
-
-
-def _check_complete(model: Saving) -> None:
-    """Raise TypeError if a model holds something that would not be written, or not be read."""
-    if not type(model).__module__.startswith("virtualvector."):
-        raise TypeError(f"found a {type(model).__name__}; expected a learner of virtualvector's")
-    known = {*model.get_params(deep=False), *(f"_{name}" for name in model._learned)}
-    unknown = vars(model).keys() - known - {"n_features_in_", "feature_names_in_", "classes_"}
-    if unknown:
-        raise TypeError(f"{type(model).__name__} has attributes that files do not hold: {unknown}")

@@ -27,7 +27,7 @@ KEY = "virtualvector"
 DTYPES = {"F64": np.dtype(np.float64), "I64": np.dtype(np.int64), "BOOL": np.dtype(np.bool_)}
 LONGEST_HEADER = 16 * 2**20  # bytes
 DEEPEST = 40  # JSON within JSON
-MOST_ENTRIES = 2**20  # of JSON: each takes up to a hundred bytes of memory
+MOST_MARKS = 2**21  # of JSON's punctuation: each may cost up to fifty bytes of memory
 
 _BLANK = b"0" * 64
 _CHECKSUM = re.compile(
@@ -125,8 +125,9 @@ def _check_entry(name: str, entry: Any) -> None:
 
 def parse(text: bytes) -> dict[str, Any]:
     """Return a JSON object that is neither too deep nor too large, names nothing twice, no nan."""
-    if sum(text.count(mark) for mark in (b"[", b"{", b",")) > MOST_ENTRIES:
-        raise Misfit(f"found more than {MOST_ENTRIES:,} entries of JSON; expected fewer")
+    marks = sum(text.count(mark) for mark in (b"[", b"]", b"{", b"}", b",", b'"'))
+    if marks > MOST_MARKS:
+        raise Misfit(f"found JSON with {marks:,} marks; expected at most {MOST_MARKS:,}")
     brackets = _TEXTS.sub(b"", text).translate(None, delete=_NO_BRACKETS)
     steps = np.isin(np.frombuffer(brackets, np.uint8), list(b"[{")) * 2 - 1
     deepest = int(np.max(np.cumsum(steps), initial=0))

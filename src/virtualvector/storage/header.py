@@ -1,0 +1,36 @@
+"""What a file says of its model before the model is made; cheap to read."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_type_hints
+
+from virtualvector.storage.errors import Misfit
+from virtualvector.storage.tree import unpack
+
+FORMAT = 1
+
+
+class Header(NamedTuple):
+    """The part of a file's document that is for people, and for all learners alike."""
+
+    format: int
+    program: str
+    learner: str
+    parameters: dict[str, Any]
+    n_columns: int
+    columns: list[str] | None  # names
+    classes: list[Any]
+    counters: dict[str, Any]
+    about: dict[str, Any] | None  # notes of whoever saved it
+
+
+def split(document: dict[str, Any]) -> tuple[Header, Any]:
+    """Return the header of a document, and the rest, which is what was learned."""
+    found = document.get("format")
+    if found != FORMAT or isinstance(found, bool):
+        raise Misfit(
+            f"found format {found!r:.20}; expected {FORMAT}: a later version may have written it"
+        )
+    rest = dict(document)
+    state = rest.pop("state", None)
+    return Header(**unpack(rest, {}, get_type_hints(Header))), state
