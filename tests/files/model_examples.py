@@ -73,7 +73,7 @@ EXAMPLES = {
     "vvm": Example(partial(VVMClassifier, 6), *stream(), 40),
     "vvm without points yet": Example(partial(VVMClassifier, 6), *stream(), 1),
     "vvm, more points than weights": Example(partial(VVMClassifier, 30), *stream(), 50),
-    "vvm, many columns": Example(partial(VVMClassifier, 6), *stream(columns=20), 50),
+    "vvm, many columns": Example(partial(VVMClassifier, 6), *stream(columns=8), 50),
     "vvm by margin, texts": Example(
         partial(VVMClassifier, 6, eviction="margin", label_noise=0.1),
         *stream(labels=["no", "Łódź"]), 40,
@@ -106,6 +106,10 @@ EXAMPLES = {
     "auto": Example(AutoVVMClassifier, *stream(700), 300, [0, 1]),
     "auto, names and gaps": Example(
         partial(AutoVVMClassifier, experts=FEW, n_waves=5), *table(), 150
+    ),
+    "auto, a few columns": Example(
+        partial(AutoVVMClassifier, experts=FEW, n_waves=2),
+        table()[0][["city", "amount"]], table()[1], 150,
     ),
     "auto, third class comes later": Example(
         partial(AutoVVMClassifier, experts=FEW, n_waves=5), *late(*stream(300, 3)), 140

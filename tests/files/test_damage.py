@@ -1,5 +1,7 @@
 """No file that is not whole is taken for a model."""
 
+import os
+
 import numpy as np
 import pytest
 from model_examples import EXAMPLES
@@ -20,27 +22,34 @@ def path(tmp_path):
     return tmp_path / "model.vvm"
 
 
-def assert_refused(path, contents, ways=(files.read, files.read_header)):
+def assert_refused(path, contents):
     path.write_bytes(contents)
-    for reading in ways:
-        with pytest.raises(BadModelFile) as caught:
-            reading(path)
-        message = str(caught.value)
-        assert message.startswith("model.vvm: found ")
-        assert "expected" in message
-        assert "\n" not in message
+    assert_read_refused(path)
+    with pytest.raises(BadModelFile):
+        files.read_header(path)
+
+
+def assert_read_refused(path):
+    with pytest.raises(BadModelFile) as caught:
+        files.read(path)
+    message = str(caught.value)
+    assert message.startswith("model.vvm: found ")
+    assert "expected" in message
+    assert "\n" not in message
 
 
 def test_every_truncation_is_refused(path, contents):
-    for length in range(len(contents)):
-        assert_refused(path, contents[:length], [files.read])
+    path.write_bytes(contents)
+    for length in reversed(range(len(contents))):
+        os.truncate(path, length)
+        assert_read_refused(path)
 
 
 def test_every_flipped_byte_of_the_first_kilobyte_is_refused(path, contents):
     for place in range(1024):
         flipped = bytearray(contents)
         flipped[place] ^= 0xFF
-        assert_refused(path, flipped, [files.read])
+        assert_refused(path, flipped)
 
 
 @pytest.mark.parametrize("name", ["vvm", "auto, names and gaps"])
@@ -50,7 +59,7 @@ def test_random_flips_are_refused(path, name):
     for place in rng.integers(len(contents), size=500):
         flipped = bytearray(contents)
         flipped[place] ^= 1 << rng.integers(8)
-        assert_refused(path, flipped, [files.read])
+        assert_refused(path, flipped)
 
 
 def test_padding_of_the_header_counts_too(path, contents):

@@ -12,6 +12,7 @@ from virtualvector import files
 from virtualvector.files import BadModelFile
 from virtualvector.learners.saving import contents_of
 from virtualvector.posterior.state import POINTS
+from virtualvector.storage import document
 
 START = b'{"__metadata__":{"virtualvector":"{\\"checksum\\":\\"' + BLANK + b'\\"'
 
@@ -152,9 +153,15 @@ def test_json_that_is_too_large_or_none(refused, text):
     refused(nested(b'"about":' + text), megabytes=128)
 
 
-def test_as_many_entries_as_are_allowed_take_bounded_memory(refused):
-    text = b"[" + b'{"a":1},' * 400_000 + b"0]"
-    refused(sealed(START + b'}"},"a":' + text + b"}"), megabytes=160)
+@pytest.mark.parametrize("entry", [b"{},", b"[],", b'{"a":1},', b'"text",', b"1.5,"])
+def test_memory_is_bounded_by_how_many_marks_are_allowed(refused, monkeypatch, entry):
+    marks = 100_000
+    monkeypatch.setattr(document, "MOST_MARKS", marks)
+    n_entries = (marks - 100) // len(entry.translate(None, delete=b"a1:text."))
+    text = b"[" + entry * n_entries + b"0]"
+    header = START + b'}"},"a":' + text + b"}"
+    megabytes = (60 * marks + 5 * len(header)) / 2**20
+    assert "array 'a'" in refused(sealed(header), megabytes)
 
 
 def test_a_header_longer_than_allowed(refused):

@@ -50,7 +50,7 @@ def check_committee(committee: Committee, n_inputs: int) -> None:
     _expect(np.all(committee.corrections >= 0) and committee.corrections.sum() > 0, "corrections")
     _expect(outlook.n_inputs == n_inputs, f"{n_inputs} inputs")
     _expect(0.0 < outlook.spread < math.inf and outlook.budget > 0.0, "a spread and a budget")
-    _expect(0 <= outlook.seed < 2**31, "a seed")
+    _expect(0 <= outlook.seed < 2**32, "a seed")
     n_weights = []
     for expert, posterior in zip(experts, committee.posteriors, strict=True):
         n_weights.append(posterior.check())

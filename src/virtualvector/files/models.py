@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from virtualvector.storage.disk import read_file
 from virtualvector.storage.document import from_bytes, read_document
-from virtualvector.storage.errors import BadModelFile, Misfit
+from virtualvector.storage.errors import BadModelFile, Misfit, shortly
 from virtualvector.storage.header import split
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _learner(name: str) -> type[Saving]:
     )  # fmt: skip
     known = {kind.__name__: kind for kind in kinds}
     if name not in known:
-        raise Misfit(f"found the learner {name!r:.60}; expected one of {', '.join(known)}")
+        raise Misfit(f"found the learner {shortly(name)}; expected one of {', '.join(known)}")
     return known[name]
 
 

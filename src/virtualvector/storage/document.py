@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from virtualvector.storage.errors import Misfit
+from virtualvector.storage.errors import Misfit, shortly
 
 KEY = "virtualvector"
 DTYPES = {"F64": np.dtype(np.float64), "I64": np.dtype(np.int64), "BOOL": np.dtype(np.bool_)}
@@ -120,7 +120,9 @@ def _place_of_checksum(contents: bytes | bytearray) -> slice:
 def _check_entry(name: str, entry: Any) -> None:
     whole = isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}
     if not whole or entry["dtype"] not in tuple(DTYPES) or not isinstance(entry["shape"], list):
-        raise Misfit(f"array {name!r:.60}: found {entry!r:.60}; expected one of {sorted(DTYPES)}")
+        raise Misfit(
+            f"array {shortly(name)}: found {shortly(entry)}; expected one of {sorted(DTYPES)}"
+        )
 
 
 def parse(text: bytes) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""What can go wrong with a model file."""
+"""What can go wrong with a model file, and how it is said."""
+
+import reprlib
+from typing import Any
 
 
 class Misfit(ValueError):
@@ -22,3 +25,9 @@ class CannotSave(OSError):
 
     Whatever was in the file before still is.
     """
+
+
+def shortly(value: Any) -> str:
+    """Return what a value looks like, in a few characters however large it is."""
+    text = reprlib.repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, get_type_hints
 
-from virtualvector.storage.errors import Misfit
+from virtualvector.storage.errors import Misfit, shortly
 from virtualvector.storage.tree import unpack
 
 FORMAT = 1
@@ -29,7 +29,7 @@ def split(document: dict[str, Any]) -> tuple[Header, Any]:
     found = document.get("format")
     if found != FORMAT or isinstance(found, bool):
         raise Misfit(
-            f"found format {found!r:.20}; expected {FORMAT}: a later version may have written it"
+            f"found format {shortly(found)}; expected {FORMAT}: a later version may have written it"
         )
     rest = dict(document)
     state = rest.pop("state", None)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from reprlib import repr as shortly
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.storage.errors import Misfit
+from virtualvector.storage.errors import Misfit, shortly
 
 _MOST_BYTES = 2**26
 _TYPES = re.compile(r"\|O|\|b1|[<>|][iu][1248]|[<>]f[248]|[<>]U\d{1,7}|[<>][Mm]8(\[\d*\w{1,2}\])?")

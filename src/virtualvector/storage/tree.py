@@ -21,13 +21,12 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
-from reprlib import repr as shortly
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from virtualvector.storage.document import Arrays
-from virtualvector.storage.errors import Misfit
+from virtualvector.storage.errors import Misfit, shortly
 from virtualvector.storage.labels import labels_from_node, node_of_labels
 
 _SAME = "same as"
@@ -143,7 +142,11 @@ class _Unpacker:
     def fields(self, node: Any, kinds: Mapping[str, Any], path: str) -> dict[str, Any]:
         _expected(node, dict, path)
         if node.keys() != kinds.keys():
-            raise Misfit(f"{path}: found {sorted(node)}; expected {sorted(kinds)}")
+            unknown, missing = node.keys() - kinds.keys(), kinds.keys() - node.keys()
+            raise Misfit(
+                f"{path or 'document'}: found {shortly(sorted(unknown))} too much and "
+                f"{shortly(sorted(missing))} missing; expected neither"
+            )
         under = f"{path}/" if path else ""
         # In an order that does not depend on how a class is written.
         return {name: self.unpack(node[name], kinds[name], under + name) for name in sorted(kinds)}

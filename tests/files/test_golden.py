@@ -1,0 +1,33 @@
+"""Files of every format that there has been are read, and say what they said then."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from virtualvector import files
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.vvm"))
+
+
+def test_there_are_some():
+    assert len(GOLDEN) >= 7
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_files_written_earlier_are_read(path):
+    expected = json.loads(path.with_suffix(".json").read_text())
+    model = files.read(path).model
+    names = getattr(model, "feature_names_in_", None)
+    rows = (
+        np.array(expected["rows"])
+        if names is None
+        else pd.DataFrame(expected["rows"], columns=names)
+    )
+    assert model.n_seen_ == expected["n_seen"]
+    assert model.classes_.tolist() == expected["classes"]
+    np.testing.assert_allclose(model.predict_proba(rows), expected["probabilities"], rtol=1e-9)
+    model.partial_fit(rows, model.predict(rows))  # and they go on
+    assert model.n_seen_ == expected["n_seen"] + len(rows)
