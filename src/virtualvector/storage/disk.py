@@ -87,7 +87,7 @@ def _temporary_file(target: Path) -> Iterator[Path]:
 
 
 def _hidden(target: Path) -> str:
-    return f".{target.name[:40]}."  # names cannot be much longer than a model's may be
+    return f".{target.name[:40]}."  # a name of 255 bytes leaves no room for more
 
 
 def _write(temporary: Path, contents: bytes, target: Path) -> None:

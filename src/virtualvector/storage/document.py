@@ -24,7 +24,7 @@ from safetensors.numpy import load, save
 from virtualvector.storage.errors import Misfit, shortly
 
 KEY = "virtualvector"
-DTYPES = {"F64": np.dtype(np.float64), "I64": np.dtype(np.int64), "BOOL": np.dtype(np.bool_)}
+DTYPES = ("F64", "I64", "BOOL")
 LONGEST_HEADER = 16 * 2**20  # bytes
 DEEPEST = 40  # JSON within JSON
 MOST_MARKS = 2**21  # of JSON's punctuation: each may cost up to fifty bytes of memory
@@ -53,11 +53,12 @@ def to_bytes(document: dict[str, Any], arrays: Arrays) -> bytes:
     inner = json.dumps(document, sort_keys=True, allow_nan=False, separators=(",", ":"))
     text = f'{{"checksum":"{_BLANK.decode()}",{inner[1:]}'
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    contents = bytearray(save(contiguous, {KEY: text}))
-    place = _place_of_checksum(contents)
-    contents[place] = hashlib.sha256(contents).hexdigest().encode()
-    parse(bytes(_header(contents)))  # what is too much to read is not written
-    return bytes(contents)
+    blank = save(contiguous, {KEY: text})
+    place = _place_of_checksum(blank)
+    checksum = hashlib.sha256(blank).hexdigest().encode()
+    contents = blank[: place.start] + checksum + blank[place.stop :]
+    _checked_header(contents)  # what cannot be read is not written
+    return contents
 
 
 def from_bytes(contents: bytes) -> tuple[dict[str, Any], Arrays]:
@@ -100,17 +101,17 @@ def _checked_header(contents: bytes) -> tuple[dict[str, Any], set[str]]:
     return document, set(header)
 
 
-def _header(contents: bytes | bytearray) -> bytes:
+def _header(contents: bytes) -> bytes:
     length = int.from_bytes(contents[:8], "little")
     if not 0 < length <= min(len(contents) - 8, LONGEST_HEADER):
         raise Misfit(
             f"found {len(contents):,} bytes with a header of {length:,}; expected a whole model "
             f"file with a header of at most {LONGEST_HEADER:,}"
         )
-    return bytes(contents[8 : 8 + length])
+    return contents[8 : 8 + length]
 
 
-def _place_of_checksum(contents: bytes | bytearray) -> slice:
+def _place_of_checksum(contents: bytes) -> slice:
     found = _CHECKSUM.match(_header(contents))
     if not found:
         raise Misfit("found something else; expected a model file, as `save` writes it")
@@ -119,10 +120,8 @@ def _place_of_checksum(contents: bytes | bytearray) -> slice:
 
 def _check_entry(name: str, entry: Any) -> None:
     whole = isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}
-    if not whole or entry["dtype"] not in tuple(DTYPES) or not isinstance(entry["shape"], list):
-        raise Misfit(
-            f"array {shortly(name)}: found {shortly(entry)}; expected one of {sorted(DTYPES)}"
-        )
+    if not whole or entry["dtype"] not in DTYPES or not isinstance(entry["shape"], list):
+        raise Misfit(f"array {shortly(name)}: found {shortly(entry)}; expected one of {DTYPES}")
 
 
 def parse(text: bytes) -> dict[str, Any]:

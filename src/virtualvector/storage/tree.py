@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from numbers import Integral, Real
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -28,9 +26,9 @@ import numpy as np
 from virtualvector.storage.document import Arrays
 from virtualvector.storage.errors import Misfit, shortly
 from virtualvector.storage.labels import labels_from_node, node_of_labels
+from virtualvector.storage.plain import PLAIN, expected
 
 _SAME = "same as"
-_INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def pack(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
@@ -78,8 +76,8 @@ class _Packer:
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
             return _plain(None) if value is None else self.pack(value, _one_or_none(kind), path)
-        if kind in _PLAIN:
-            return _plain(_PLAIN[kind].to_node(value, path))
+        if kind in PLAIN:
+            return _plain(PLAIN[kind].to_node(value, path))
         if origin is np.ndarray:
             return _packed_array(value, _entry_type(kind), path)
         if origin is dict:
@@ -125,14 +123,14 @@ class _Unpacker:
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
             return None if node is None else self.unpack(node, _one_or_none(kind), path)
-        if kind in _PLAIN:
-            return _PLAIN[kind].from_node(node, path)
+        if kind in PLAIN:
+            return PLAIN[kind].from_node(node, path)
         if origin is np.ndarray:
             return self._array(node, _entry_type(kind), path)
         if origin is dict:
             return self._dictionary(node, arguments, path)
         if origin in (tuple, list, Sequence):
-            items = _expected(node, list, path)
+            items = expected(node, list, path)
             kinds = _item_kinds(kind, len(items), path)
             pairs = enumerate(zip(items, kinds, strict=True))
             made = [self.unpack(each, item, f"{path}/{i}") for i, (each, item) in pairs]
@@ -140,7 +138,7 @@ class _Unpacker:
         return self._record(node, kind, path)
 
     def fields(self, node: Any, kinds: Mapping[str, Any], path: str) -> dict[str, Any]:
-        _expected(node, dict, path)
+        expected(node, dict, path)
         if node.keys() != kinds.keys():
             unknown, missing = node.keys() - kinds.keys(), kinds.keys() - node.keys()
             raise Misfit(
@@ -153,7 +151,7 @@ class _Unpacker:
 
     def _record(self, node: Any, kind: Any, path: str) -> Any:
         if isinstance(node, dict) and node.keys() == {_SAME} and _is_immutable(kind):
-            earlier = self._records.get(_expected(node[_SAME], str, path))
+            earlier = self._records.get(expected(node[_SAME], str, path))
             if type(earlier) is not kind:
                 raise Misfit(f"{path}: found {shortly(node)}; expected an earlier {kind.__name__}")
             return earlier
@@ -168,7 +166,7 @@ class _Unpacker:
 
     def _dictionary(self, node: Any, kinds: tuple[Any, Any], path: str) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
-        for i, pair in enumerate(_expected(node, list, path)):
+        for i, pair in enumerate(expected(node, list, path)):
             if not isinstance(pair, list) or len(pair) != 2:
                 raise Misfit(f"{path}/{i}: found {shortly(pair)}; expected a key and a value")
             key = self.unpack(pair[0], kinds[0], f"{path}/{i}/key")
@@ -248,90 +246,3 @@ def _entry_type(kind: Any) -> Any:
     """Return the type of an array's entries; None if it holds labels, which may be of any."""
     (scalar,) = get_args(get_args(kind)[1])
     return None if scalar is Any else np.dtype(scalar)
-
-
-def _expected(node: Any, kind: type, path: str) -> Any:
-    if type(node) is not kind:
-        names = {list: "a list", dict: "named entries", str: "text", bool: "true or false"}
-        raise Misfit(f"{path}: found {shortly(node)}; expected {names[kind]}")
-    return node
-
-
-class _Plain(NamedTuple):
-    """How values of a plain type become JSON, and back."""
-
-    to_node: Callable[[Any, str], Any]
-    from_node: Callable[[Any, str], Any]
-
-
-def _fitting(value: Any, kinds: Any, path: str, expected: str) -> Any:
-    if not isinstance(value, kinds):
-        raise Misfit(f"{path}: found {shortly(value)}; expected {expected}")
-    return value
-
-
-def _int_to_node(value: Any, path: str) -> int:
-    return int(_fitting(value, Integral, path, "a whole number"))
-
-
-def _int_from_node(node: Any, path: str) -> int:
-    if type(node) is not int or not -(2**63) <= node < 2**63:
-        raise Misfit(f"{path}: found {shortly(node)}; expected a whole number")
-    return node
-
-
-def _float_to_node(value: Any, path: str) -> Any:
-    if isinstance(_fitting(value, Real, path, "a number"), Integral):
-        return int(value)
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if math.isnan(value):
-        raise Misfit(f"{path}: found nan; expected a number")
-    return float(value)
-
-
-def _float_from_node(node: Any, path: str) -> Any:
-    if isinstance(node, str) and node in _INFINITIES:
-        return _INFINITIES[node]
-    if type(node) is int:
-        return _int_from_node(node, path)
-    if type(node) is not float or not math.isfinite(node):
-        raise Misfit(f"{path}: found {shortly(node)}; expected a number")
-    return node
-
-
-def _json(value: Any, path: str) -> Any:
-    """Return numbers, texts and sequences of them, of no declared type, as JSON."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_json(each, f"{path}/{i}") for i, each in enumerate(value)]
-    if isinstance(value, float):
-        return _float_to_node(value, path)
-    return _fitting(value, str | int | None, path, "numbers or texts")
-
-
-_PLAIN: dict[Any, _Plain] = {
-    bool: _Plain(
-        lambda value, path: bool(_fitting(value, bool | np.bool_, path, "true or false")),
-        lambda node, path: _expected(node, bool, path),
-    ),
-    int: _Plain(_int_to_node, _int_from_node),
-    float: _Plain(_float_to_node, _float_from_node),
-    Any: _Plain(_json, lambda node, path: node),
-    # JSON as it is.
-    dict[str, Any]: _Plain(
-        lambda value, path: _expected(value, dict, path),
-        lambda node, path: _expected(node, dict, path),
-    ),
-    list[Any]: _Plain(
-        lambda value, path: _expected(
-            value.tolist() if isinstance(value, np.ndarray) else value, list, path
-        ),
-        lambda node, path: _expected(node, list, path),
-    ),
-    str: _Plain(
-        lambda value, path: str(_fitting(value, str, path, "text")),
-        lambda node, path: _expected(node, str, path),
-    ),
-}
