@@ -347,7 +347,7 @@ def test_a_class_without_a_posterior(three_classes, refused):
         ("born", lambda a: a.astype(float)),
         ("precisions", lambda a: a[:2]),
         ("shifts", lambda a: a[:2]),
-        ("images", lambda a: np.zeros((7, 4))),
+        ("fresh", lambda a: np.zeros(7)),
         ("gram", lambda a: np.zeros((3, 3))),
         ("gram", lambda a: np.eye(7)),
         ("weight_mean", lambda a: np.zeros(9)),

@@ -70,12 +70,12 @@ def check_state(state: State, settings: Settings) -> None:
 
 
 def _check_shapes(state: State, settings: Settings) -> None:
-    d, c = len(np.atleast_1d(state.mean)), len(np.atleast_1d(state.noises))
-    in_margin_space = len(np.atleast_1d(state.gram)) > 0
+    d, c, g = (len(np.atleast_1d(array)) for array in (state.mean, state.noises, state.gram))
+    in_margin_space = g > 0
     # First what bounds the memory of the others.
     large = {"factor": (d, d), "points": (c, d), "mean": (d,), "noises": (c,)}
     if in_margin_space:
-        large["gram"] = (c, c)
+        large["gram"] = (max(c, g), max(c, g))  # there may be room for more than the points
     if may_merge(settings):
         large["distances"] = (c, c)
     for name, shape in large.items():
