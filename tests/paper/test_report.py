@@ -63,7 +63,7 @@ def test_the_page_needs_no_other_file_and_no_network(report):
     sources = re.findall(r'src="([^"]{0,30})', page)
     assert len(sources) == 2
     assert all(source.startswith("data:image/png;base64,") for source in sources)
-    assert "http" not in page
+    assert "://" not in page
     assert page.count("<table>") == 3
     assert "<td>A is 1 | 2.</td>" in page
 

@@ -9,30 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from virtualvector.paper.running import write_safely
+from virtualvector.report.frame import framed
 
 VERDICTS = {True: "reproduced", False: "**not reproduced**", None: "not stated"}
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
-th, td { border: 1px solid #bbb; padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; }
-th { background: #eee; }
-img { max-width: 100%; }
-"""
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>The paper, reproduced</title>
-<style>{style}</style>
-</head>
-<body>
-{body}</body>
-</html>
-"""
 
 
 def write_report(folder: Path, names: Sequence[str], command: str) -> None:
@@ -115,4 +97,4 @@ def _as_html(text: str, folder: Path, summaries: Sequence[dict[str, Any]]) -> st
         body = body.replace(
             f'src="{summary["name"]}.png"', f'src="data:image/png;base64,{picture}"'
         )
-    return _PAGE.format(style=_STYLE, body=body)
+    return framed("The paper, reproduced", Markup(body))

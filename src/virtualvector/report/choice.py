@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.evaluation.tally import BEFORE_ALL, Moment, Tally
+from virtualvector.evaluation.tally import Moment, Tally
 from virtualvector.report.contents import Points, Weight
 
 MOST_WEIGHTS = 25
 MOST_EXPERTS = 12
 MOST_POINTS, MOST_COLUMNS, MOST_CLASSES = 30, 12, 5  # of a picture
+SHORTEST_PART = 50  # rows
 DEVIATIONS = 2.0  # on both sides of a mean
 
 
@@ -71,20 +72,25 @@ def points_to_draw(points: Points) -> Points:
     )
 
 
-def milestones(tally: Tally, growth: float) -> list[Moment]:
-    """Return moments along the stream, each so many times as late as the one before; the last too.
+def equal_parts(tally: Tally, most: int) -> list[Moment]:
+    """Return the ends of about equal parts of a stream, as long as their errors can be compared.
 
     Examples
     --------
     >>> from virtualvector.evaluation.tally import Moment, Tally
-    >>> from virtualvector.report.choice import milestones
-    >>> past = tuple(Moment(16 * k) for k in range(1, 8))
-    >>> [m.n_rows for m in milestones(Tally(past=past, now=Moment(120)), 2.0)]
-    [16, 32, 120]
+    >>> from virtualvector.report.choice import equal_parts
+    >>> tally = Tally(past=tuple(Moment(16 * k) for k in range(1, 20)), now=Moment(315))
+    >>> [moment.n_rows for moment in equal_parts(tally, most=100)]
+    [64, 128, 192, 256, 315]
+    >>> [moment.n_rows for moment in equal_parts(tally, most=2)]
+    [160, 315]
     """
-    chosen = [BEFORE_ALL]
+    n_rows = tally.now.n_rows
+    shortest = max(n_rows / most, SHORTEST_PART)
+    ends: list[Moment] = []
+    latest = n_rows - 0.9 * shortest  # for the last part is not to be much shorter
     for moment in tally.past:
-        room = growth * moment.n_rows <= tally.now.n_rows
-        if room and moment.n_rows >= growth * chosen[-1].n_rows:
-            chosen.append(moment)
-    return [*chosen[1:], tally.now]
+        start = ends[-1].n_rows if ends else 0
+        if start + shortest <= moment.n_rows <= latest:
+            ends.append(moment)
+    return [*ends, tally.now]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from virtualvector.report import choice, pictures, words
 from virtualvector.report.contents import Report
+from virtualvector.report.frame import templates
 
 
 def render(report: Report) -> str:
@@ -33,13 +32,7 @@ def render(report: Report) -> str:
     >>> "<bdi>e-mail</bdi>" in page, "&lt;CAPITALS&gt;" in page
     (True, True)
     """
-    environment = Environment(
-        loader=PackageLoader("virtualvector.report", "."),
-        autoescape=True,  # names come from the data
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     environment.globals |= {"choice": choice, "pictures": pictures, "words": words, "zip": zip}
     environment.filters |= {"number": words.number, "percent": words.percent}
     page = environment.get_template("page.html").render(report._asdict())

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from virtualvector.evaluation.displays import ReliabilityDisplay, WeightsDisplay
 from virtualvector.evaluation.tally import Tally
-from virtualvector.report.choice import milestones
+from virtualvector.report.choice import equal_parts
 from virtualvector.report.contents import Points
 from virtualvector.report.svg import inline_svg, short
 from virtualvector.report.words import event, percent, wrong_between
@@ -20,51 +20,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ACCENT, _SECOND = "#2f81c1", "#d9822b"  # seen on white and on black
-_STEP = 1.25  # a stretch ends at so many times the rows at which it begins
+_MOST_PARTS = 24  # of the stream; more, and chance is all that is seen
 _WIDTH = 5.4  # inches; text of this size is still read on a phone
 
 
 def draw_error(tally: Tally) -> Markup:
-    """Draw how much was wrong along the stream, so far and in each of some stretches."""
-    moments = milestones(tally, _STEP)
-    n_rows = [moment.n_rows for moment in moments]
-    lately = wrong_between(moments)
+    """Draw how much was wrong along the stream, so far and in each part of it."""
+    ends = equal_parts(tally, _MOST_PARTS)
+    n_rows, shares = [end.n_rows for end in ends], wrong_between(ends)
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         axes.stairs(
-            [100.0 * share for share in lately],
-            [max(n_rows[0] / _STEP, 0.5), *n_rows],
+            [100.0 * share for share in shares],
+            [0, *n_rows],
             baseline=None,
             color=_SECOND,
-            linewidth=1.4,
-            label="in each stretch",
+            linewidth=1.5,
+            label="in this part",
         )
         so_far = [(m.n_rows, 100.0 * m.wrong / m.n_rows) for m in (*tally.past, tally.now)]
-        axes.plot(*zip(*so_far, strict=True), color=_ACCENT, linewidth=2.4, label="so far")
-        axes.set_xscale("log")
-        _write_rows(axes, n_rows)
+        axes.plot(*zip(*so_far, strict=True), color=_ACCENT, linewidth=2.5, label="so far")
+        axes.set_xlim(0, n_rows[-1])
         axes.set_ylim(bottom=0.0)
+        axes.locator_params("x", nbins=5, integer=True)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set_xlabel("rows seen")
         axes.set_ylabel("wrong, % of rows")
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
 
     title = (
-        f"Error along the stream: {percent(lately[0])} wrong in the first {n_rows[0]:,} rows, "
-        f"{percent(lately[-1])} in the last stretch, {percent(tally.so_far.error)} of all "
-        f"{n_rows[-1]:,} rows."
+        f"Error along the stream: {percent(shares[0])} wrong in the first {n_rows[0]:,} rows, "
+        f"{percent(tally.recent.error)} in the last {tally.recent.n_rows:,}, "
+        f"{percent(tally.so_far.error)} of all {n_rows[-1]:,}."
     )
     return inline_svg("error", title, (_WIDTH, 3.4), draw)
-
-
-def _write_rows(axes: Axes, n_rows: Sequence[int]) -> None:
-    """Write round numbers of rows along a logarithmic axis."""
-    ticks = [
-        m * 10**k for k in range(20) for m in (1, 2, 5) if n_rows[0] <= m * 10**k <= n_rows[-1]
-    ]
-    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    axes.minorticks_off()
-    axes.set_xlabel("rows seen (logarithmic)")
 
 
 def draw_reliability(tally: Tally) -> Markup:
@@ -87,7 +78,9 @@ def draw_trust(history: Sequence[tuple[int, dict[str, float]]]) -> Markup:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         WeightsDisplay.from_history(history, axes)
-        axes.get_legend().set_bbox_to_anchor((0.0, -0.16), axes.transAxes)  # phones are narrow
+        legend = axes.get_legend()
+        assert legend is not None
+        legend.set_bbox_to_anchor((0.0, -0.16), axes.transAxes)  # below: phones are narrow
 
     last = max(history[-1][1].items(), key=lambda item: item[1])
     title = f"Weight of the experts along the stream; at its end {last[0]} has {percent(last[1])}."
