@@ -1,0 +1,150 @@
+"""The page without a browser: its bytes, its size, its text."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from virtualvector.evaluation import Tally
+from virtualvector.report import Points, Report, Weight, render
+
+EMPTY = Report("nothing", {}, Tally(), [], None, {}, [], [], {})
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would see, and checks that what is opened is closed."""
+
+    VOID = ("meta", "link", "br")
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.words = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"style", "svg"} & set(self.open):
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join("".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return render(report)
+
+
+def test_the_same_report_is_the_same_page(report, page):
+    assert render(report) == page
+
+
+def test_nothing_is_fetched_and_nothing_is_run(page):
+    reader = Reader(page)
+    assert not {"script", "img", "iframe", "object", "embed", "a", "b"} & set(reader.tags)
+    assert not [name for name, _ in reader.attributes if name.startswith("on")]
+    fetched = [value for name, value in reader.attributes if name in ("src", "href", "action")]
+    assert all(value.startswith(("#", "data:,")) for value in fetched)
+    assert "@import" not in page
+    assert set(re.findall(r"url\((.)", page)) == {"#"}
+
+
+def test_no_two_elements_share_a_name_and_every_name_that_is_used_is_there(page):
+    attributes = Reader(page).attributes
+    names = [value for name, value in attributes if name == "id"]
+    assert len(names) == len(set(names))
+    used = re.findall(r'url\(#([^)]*)\)|href="#([^"]*)"|aria-labelledby="([^"]*)"', page)
+    assert {name for found in used for name in found if name} <= set(names)
+
+
+def test_a_page_can_be_written_whatever_names_hold(page):
+    assert page.encode("utf-8").decode("utf-8") == page
+
+
+def test_a_stream_without_rows_has_a_page():
+    reader = Reader(render(EMPTY))
+    assert "No rows were learned" in reader.text
+    assert "svg" not in reader.tags
+
+
+@pytest.mark.parametrize("n_rows", [1, 15, 16, 17, 130])
+def test_short_streams_have_a_page(n_rows):
+    said = np.tile([0.25, 0.75], (n_rows, 1))
+    tally = Tally(("a", "b")).with_rows(np.array(["b"] * n_rows), said)
+    rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
+    text = Reader(render(EMPTY._replace(tally=tally))).text
+    assert f"{rows}, each predicted before it was learned: 0 % wrong, log-loss 0.288" in text
+
+
+def test_many_classes_have_a_page():
+    rng = np.random.default_rng(0)
+    classes = [f"class {k:02}" for k in range(26)]
+    labels = rng.choice(classes, 2000)
+    tally = Tally(tuple(classes)).with_rows(labels, rng.dirichlet(np.ones(26), 2000))
+    weights = [Weight(f"x{k}", name, 1.0, 0.5) for name in classes for k in range(16)]
+    points = Points(
+        [f"x{k}" for k in range(16)], rng.normal(size=(260, 16)), list(np.repeat(classes, 10))
+    )
+    page = render(EMPTY._replace(tally=tally, weights=weights, points=points))
+    text = Reader(page).text
+    assert "predicted probability of the most probable class" in page
+    assert "class 00" in text
+    assert "230 more points are left out" in text
+    assert "391 more less certain weights are left out" in text
+    assert "3.258 is guessing" in text  # log 26
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        (None, "keeps no virtual points"),
+        (Points(["x"], np.zeros((0, 1)), []), "keeps none yet"),
+        (Points(["x"], np.ones((1, 1)), [""]), "keeps 1 virtual point: rows"),
+    ],
+)
+def test_points_that_there_are_not_are_not_drawn(points, words):
+    assert words in Reader(render(EMPTY._replace(points=points))).text
+
+
+def test_the_page_of_a_large_model_is_small():
+    rng = np.random.default_rng(0)
+    n_columns, n_experts, n_moments = 1000, 300, 256
+    n_rows = 16 * 256 * 64
+    said = rng.dirichlet([0.5, 0.5], n_rows)
+    tally = Tally(("a", "b")).with_rows(rng.choice(["a", "b"], n_rows), said)
+    columns = [f"{'a long name of a column ' * 12}{k}" for k in range(n_columns)]
+    experts = [f"waves ×{k}, s² 0.1, ε 0.02, half-life 20000" for k in range(n_experts)]
+    page = render(
+        Report(
+            "large",
+            {},
+            tally,
+            [Weight(name, "", 1.0, 0.1) for name in columns],
+            Points(columns, rng.normal(size=(200, n_columns)), [""] * 200),
+            {"evicted": 1.0},
+            [{"expert": name, "weight": 0.1, "awake": True} for name in experts],
+            [(128 * (k + 1), dict.fromkeys(experts, 1.0 / n_experts)) for k in range(n_moments)],
+            {},
+        )
+    )
+    assert len(page.encode()) < 1_000_000
+    text = Reader(page).text
+    assert "975 more less certain weights are left out" in text
+    assert "170 more points are left out" in text
+    assert "988 more columns, in which they have smaller entries, are left out" in text
+    assert "288 more experts of less weight are left out" in text
