@@ -165,9 +165,9 @@ def test_weights_are_listed_by_how_certain_they_are(see, report):
     lines = [line.replace("−", "-").split() for line in texts(page, ".weights tbody tr")]
     for line, weight in zip(lines, expected, strict=False):
         mean, low, _, high, certainty = line[-5:]
-        assert float(mean) == pytest.approx(weight.mean, abs=1e-3)
-        assert float(low) == pytest.approx(weight.mean - 2.0 * weight.deviation, abs=1e-3)
-        assert float(high) == pytest.approx(weight.mean + 2.0 * weight.deviation, abs=1e-3)
+        assert float(mean) == pytest.approx(weight.mean, abs=6e-3)
+        assert float(low) == pytest.approx(weight.mean - 2.0 * weight.deviation, abs=6e-3)
+        assert float(high) == pytest.approx(weight.mean + 2.0 * weight.deviation, abs=6e-3)
         assert float(certainty) == pytest.approx(abs(weight.mean) / weight.deviation, abs=0.06)
     assert "33 more less certain weights are left out." in texts(page, ".note")
 
@@ -198,7 +198,11 @@ def test_names_from_the_data_are_text(see, report):
     assert "\"'><img src=x onerror=alert(2)>" in shown
     listed = {weight.column for weight in report.weights[:25]}
     seen = set(texts(page, ".weights tbody th"))
-    for name in listed & {"emoji 🦆 and שלום עולם", "{{ 7 * 7 }} $\\frac{1}{2}$ &amp; %s", "W" * 300}:
+    for name in listed & {
+        "emoji 🦆 and שלום עולם",
+        "{{ 7 * 7 }} $\\frac{1}{2}$ &amp; %s",
+        "W" * 300,
+    }:
         assert name in seen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,12 @@ DEVIATIONS = 2.0  # on both sides of a mean
 
 
 class Interval(NamedTuple):
-    """What is known of a weight, and where that is drawn, from 0 to 100."""
+    """What is known of a weight, in words, and where it is drawn, from 0 to 100."""
 
     weight: Weight
-    low: float
-    high: float
+    mean: str
+    low: str
+    high: str
     left: float
     middle: float
     right: float
@@ -29,7 +31,7 @@ class Interval(NamedTuple):
 
 
 def intervals(weights: list[Weight]) -> list[Interval]:
-    """Return the intervals of the first weights, all drawn on one scale.
+    """Return the intervals of the first weights, all on one scale and with the same decimals.
 
     Examples
     --------
@@ -37,24 +39,36 @@ def intervals(weights: list[Weight]) -> list[Interval]:
     >>> from virtualvector.report.contents import Weight
     >>> first, second = intervals([Weight("a", "", 2.0, 0.5), Weight("b", "", -0.5, 0.25)])
     >>> first.low, first.high, first.left, first.right, first.zero
-    (1.0, 3.0, 50.0, 100.0, 25.0)
-    >>> second.left, second.middle, second.right
-    (0.0, 12.5, 25.0)
+    ('1.00', '3.00', 50.0, 100.0, 25.0)
+    >>> second.mean, second.left, second.middle, second.right
+    ('−0.50', 0.0, 12.5, 25.0)
     """
-    ends = [
-        (weight.mean - DEVIATIONS * weight.deviation, weight.mean + DEVIATIONS * weight.deviation)
-        for weight in weights[:MOST_WEIGHTS]
+    spans = [
+        (w.mean - DEVIATIONS * w.deviation, w.mean, w.mean + DEVIATIONS * w.deviation)
+        for w in weights[:MOST_WEIGHTS]
     ]
-    least = min((low for low, _ in ends), default=0.0)
-    most = max((high for _, high in ends), default=0.0)
-    start, stop = min(least, 0.0), max(most, 0.0)
+    ends = np.array([0.0, *(end for span in spans for end in span)])
+    start, length = ends.min(), float(np.ptp(ends)) or 1.0
+    decimals = max(2 - math.floor(math.log10(abs(ends).max() or 1.0)), 0)
+
+    def words(value: float) -> str:
+        return f"{value:.{decimals}f}".replace("-", "−")
 
     def place(value: float) -> float:
-        return round(100.0 * (value - start) / ((stop - start) or 1.0), 1)
+        return round(100.0 * float(value - start) / length, 1)
 
     return [
-        Interval(weight, low, high, place(low), place(weight.mean), place(high), place(0.0))
-        for weight, (low, high) in zip(weights, ends, strict=False)
+        Interval(
+            weight,
+            words(mean),
+            words(low),
+            words(high),
+            place(low),
+            place(mean),
+            place(high),
+            place(0.0),
+        )
+        for weight, (low, mean, high) in zip(weights, spans, strict=False)
     ]
 
 

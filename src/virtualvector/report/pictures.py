@@ -88,8 +88,8 @@ def draw_trust(history: Sequence[tuple[int, dict[str, float]]]) -> Markup:
 
 
 def draw_points(points: Points) -> Markup:
-    """Draw virtual points: a square for each entry, filled where it is positive."""
-    names = [short(name) for name in points.columns]
+    """Draw virtual points: a mark for each entry, as large as it, filled where it is positive."""
+    names = [short(name, 22) for name in points.columns]
     largest = abs(points.array).max() or 1.0
 
     def draw(figure: Figure) -> None:
@@ -98,11 +98,12 @@ def draw_points(points: Points) -> Markup:
         entries = points.array[point, column]
         for sign, colour, meaning in ((1.0, _ACCENT, "positive"), (-1.0, _SECOND, "negative")):
             here = sign * entries > 0.0
-            axes.scatter(
+            side = np.sqrt(abs(entries[here]) / largest) * 0.85  # of the room that an entry has
+            axes.bar(
                 point[here] + 1,
-                column[here],
-                100.0 * abs(entries[here]) / largest,
-                marker="s",
+                side,
+                side,
+                column[here] - side / 2.0,
                 facecolor=colour if sign > 0.0 else "none",
                 edgecolor=colour,
                 label=meaning,
@@ -112,7 +113,7 @@ def draw_points(points: Points) -> Markup:
         axes.set_xlim(0.0, len(points.array) + 1.0)
         _write_classes(axes, points.classes)
         axes.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, markerscale=0.8
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, handlelength=0.8
         )
 
     title = (
