@@ -1,4 +1,5 @@
 # Every target does its own set-up in .venv; the machine needs Python 3.11 or newer, pip and make.
+# One test also needs Chromium and its driver, and is skipped where there are none.
 PYTHON ?= python3
 BIN := .venv/bin
 
