@@ -66,7 +66,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         What experts assume, if not the default.
     n_waves : int, optional
         The number of random waves, by default as many as the budget allows.
-    categorical_features : list of str, int or bool, optional
+    categorical_features : array-like of str, int or bool, optional
         The columns that hold names: their labels, their places, or a mask, as for scikit-learn's
         `HistGradientBoostingClassifier`. All others hold numbers. By default columns whose values
         in the first call are texts, categories or truth values hold names.
@@ -142,7 +142,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         budget: float | None = None,
         experts: Sequence[Expert] | None = None,
         n_waves: int | None = None,
-        categorical_features: list[Any] | None = None,
+        categorical_features: Any = None,
         n_classes: int | None = None,
         scale: bool = True,
         n_jobs: int = 1,
