@@ -460,10 +460,10 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
             "awake": int(committee.awake.sum()),
         }
 
-    def _check_learned(self) -> None:
+    def _check_learned(self) -> Labels:
         check_inputs(self._inputs, self._named, self.n_features_in_)
         check_committee(self._committee, self._inputs.n_inputs)
-        self.classes_ = self._committee.classes
+        return self._committee.classes
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that values may be missing, and columns may hold names."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from virtualvector.auto.calibration import POWERS
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import Expert
+from virtualvector.auto.experts import Expert, Outlook
 from virtualvector.auto.record import LONGEST
 from virtualvector.features.inputs import SLOTS, RunningInputs
 from virtualvector.posterior.validity import check_settings
@@ -35,37 +35,47 @@ def check_inputs(inputs: RunningInputs, named: Sequence[bool], n_columns: int) -
 
 def check_committee(committee: Committee, n_inputs: int) -> None:
     """Raise ValueError unless a committee can have come about from rows of so many inputs."""
-    outlook, experts, classes = committee.outlook, committee.experts, committee.classes_at_start
-    n = len(experts)
+    n = len(committee.experts)
     _expect(n >= 1 and len(committee.at_start) >= 1, "at least one expert")
-    for name in ("posteriors", "weights", "awake", "evidence"):
-        _expect(np.shape(getattr(committee, name))[:1] == (n,), f"{name} of {n} experts")
+    _expect(len(committee.posteriors) == n, f"posteriors of {n} experts")
     for name in ("weights", "awake", "evidence"):
-        _expect(getattr(committee, name).ndim == 1, f"one list of {name}")
+        _expect(getattr(committee, name).shape == (n,), f"{name} of {n} experts")
     _expect(committee.awake.any(), "at least one expert awake")
-    _expect(
-        np.all(committee.weights >= 0) and committee.weights[committee.awake].sum() > 0, "trust"
-    )
+    _expect(np.all(committee.weights >= 0), "weights that are not negative")
+    _expect(committee.weights[committee.awake].sum() > 0, "trust in who is awake")
     _expect(committee.corrections.shape == POWERS.shape, f"{len(POWERS)} corrections")
-    _expect(np.all(committee.corrections >= 0) and committee.corrections.sum() > 0, "corrections")
+    _expect(np.all(committee.corrections >= 0), "corrections that are not negative")
+    _expect(committee.corrections.sum() > 0, "trust in some correction")
+    _check_outlook(committee.outlook, n_inputs)
+    _check_posteriors(committee)
+    _check_history(committee)
+
+
+def _check_outlook(outlook: Outlook, n_inputs: int) -> None:
     _expect(outlook.n_inputs == n_inputs, f"{n_inputs} inputs")
     _expect(0.0 < outlook.spread < math.inf and outlook.budget > 0.0, "a spread and a budget")
     _expect(0 <= outlook.seed < 2**32, "a seed")
-    n_weights = []
-    for expert, posterior in zip(experts, committee.posteriors, strict=True):
-        n_weights.append(posterior.check())
-        _expect(outlook.n_weights(expert) == n_weights[-1], "as many weights as the expert has")
+
+
+def _check_posteriors(committee: Committee) -> None:
+    outlook, classes = committee.outlook, committee.classes
+    most = 0
+    for expert, posterior in zip(committee.experts, committee.posteriors, strict=True):
+        n_weights = posterior.check()
+        most = max(most, n_weights)
+        _expect(outlook.n_weights(expert) == n_weights, "as many weights as experts have")
+        _expect(posterior.settings == expert.settings(), "posteriors that learn as experts do")
+        _expect(_same(posterior.classes, classes), "the same classes for all experts")
         _expect(
-            posterior.settings == expert.settings(), "an expert's posterior to learn as it does"
+            (posterior.unseen is not None) == committee.takes_new_classes,
+            "something known of classes that may come, if any may",
         )
-        _expect(_same(posterior.classes, committee.classes), "the same classes for all experts")
-        _expect((posterior.unseen is None) == (classes is not None), "classes known or not")
-    _expect(classes is None or _same(classes, committee.classes), "the classes of the start")
-    for expert in {*experts, *committee.at_start}:
+    at_start = committee.classes_at_start
+    _expect(at_start is None or _same(at_start, classes), "the classes of the start")
+    for expert in (*committee.experts, *committee.at_start):
         _check_expert(expert, outlook.n_waves)
-        # The file has as many numbers, so memory is bounded.
-        _expect(outlook.n_weights(expert) <= max(n_weights), f"at most {max(n_weights)} weights")
-    _check_history(committee)
+        # A factor of so many weights is in the file: memory is bounded by what it holds.
+        _expect(outlook.n_weights(expert) <= most, f"at most {most} weights")
 
 
 def _check_expert(expert: Expert, n_waves: int) -> None:
@@ -90,4 +100,4 @@ def _same(one: Any, other: Any) -> bool:
 
 def _expect(holds: Any, expected: str) -> None:
     if not holds:
-        raise ValueError(f"found a committee that cannot be; expected {expected}")
+        raise ValueError(f"found what cannot have been learned; expected {expected}")

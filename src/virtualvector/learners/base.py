@@ -291,13 +291,13 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
     def _counters(self) -> dict[str, float]:
         return {"rows": self.n_seen_} | _history(self._posterior.states)
 
-    def _check_learned(self) -> None:
+    def _check_learned(self) -> Labels:
         n_weights = self._posterior.check()
         if n_weights - self.n_features_in_ not in (0, 1):
             raise ValueError(f"found {n_weights} weights for {self.n_features_in_} columns")
         if not 0.0 < self._scale < math.inf:
             raise ValueError(f"found weights in units of {self._scale}; expected a positive number")
-        self.classes_ = self._posterior.classes
+        return self._posterior.classes
 
 
 def _history(states: tuple[State, ...]) -> dict[str, float]:

@@ -53,8 +53,8 @@ class Saving(BaseEstimator):
         """Return what has been counted, for people to read."""
 
     @abstractmethod
-    def _check_learned(self) -> None:
-        """Raise ValueError if what was learned cannot be, and set what follows from it."""
+    def _check_learned(self) -> Labels:
+        """Return the classes; raise ValueError if what was learned cannot have been."""
 
 
 def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None = None) -> None:
@@ -89,7 +89,7 @@ def restored(kind: type[Saving], header: Header, state: Any, arrays: Arrays) -> 
         model.feature_names_in_ = np.array(header.columns, dtype=object)
     for name, value in unpack(state, arrays, kind._learned).items():
         setattr(model, f"_{name}", value)
-    model._check_learned()
+    model.classes_ = model._check_learned()
     if _header_of(model, header.about)._replace(program=header.program) != header:
         raise Misfit("found a header that does not describe the model; expected one that does")
     return model
