@@ -80,7 +80,7 @@ class Run:
             while self.known.n_passes < n_passes:
                 for batch in self._ahead(reader):
                     self._learn(batch)
-                if not hasattr(self.known.model, "classes_"):
+                if not _is_fitted(self.known.model):
                     raise BadInput("Every row was left out; expected some that can be learned.")
                 self.known = self.known._replace(n_passes=self.known.n_passes + 1, n_rows=0)
         finally:
@@ -104,7 +104,7 @@ class Run:
     def _learn(self, batch: Batch) -> None:
         start, n_rows = 0, batch.table.num_rows
         while start < n_rows:
-            stop = min(start + self._stop() - self.known.n_rows, n_rows)
+            stop = min(start + self._n_next(), n_rows)
             strange = self._strange(batch.labels[start:stop])
             if strange.any() and not self.skip:
                 stop = start + int(np.argmax(strange))
@@ -118,18 +118,19 @@ class Run:
             self._end_step()
             start = stop
 
-    def _stop(self) -> int:
-        """Return the row at which to look up next."""
-        n = self.known.n_rows
-        stops = [n + AT_ONCE, 1 << n.bit_length(), (n // WELCOME + 1) * WELCOME]
+    def _n_next(self) -> int:
+        """Return how many rows to learn before looking up."""
+        model, tally, _, n_rows, _ = self.known
+        n_tested, n_learned = tally.now.n_rows, model.n_seen_ if _is_fitted(model) else 0
+        steps = [AT_ONCE, (1 << n_tested.bit_length()) - n_tested, WELCOME - n_learned % WELCOME]
         if self.checkpoint_every is not None:
-            stops.append((n // self.checkpoint_every + 1) * self.checkpoint_every)
-        return min(stops)
+            steps.append(self.checkpoint_every - n_rows % self.checkpoint_every)
+        return min(steps)
 
     def _strange(self, labels: Labels) -> NDArray[np.bool_]:
         """Whether each label is of a class that may not come any more."""
         model = self.known.model
-        if not hasattr(model, "classes_"):
+        if not _is_fitted(model):
             return ~np.isin(labels, self.classes) if self.classes else np.zeros(len(labels), bool)
         if model.takes_new_classes_:
             return np.zeros(len(labels), bool)
@@ -151,16 +152,18 @@ class Run:
             table, labels = table.filter(~strange), labels[~strange]
         if len(labels):
             # Declared in the first call; none declared: they are taken as they come.
-            classes = None if hasattr(model, "classes_") else list(self.classes)
+            classes = None if _is_fitted(model) else list(self.classes)
             said = model.predict_then_learn(table, labels, classes)
             if n_passes == 0:
                 tally = tally.with_rows(labels, np.asarray(said.probabilities), model.classes_)
         n_rows += len(strange)
-        if n_rows % WELCOME == 0 and not self.new_classes and _may_close(model):
+        if not self.new_classes and _may_close(model):
             model.close_classes()
         return Known(model, tally, n_passes, n_rows, n_strange + int(strange.sum()))
 
     def _end_step(self) -> None:
+        if not _is_fitted(self.known.model):  # all rows were left out so far
+            return
         self.show(self.known.tally, self.known.model.n_awake_)
         if self.checkpoint_every is not None:
             due = self.known.n_rows % self.checkpoint_every == 0
@@ -170,7 +173,7 @@ class Run:
             self._checkpoint()
 
     def _checkpoint(self) -> None:
-        learned = hasattr(self.known.model, "classes_")
+        learned = _is_fitted(self.known.model)
         if self.save is not None and learned and self.known is not self._saved:
             self.save(self.known)
             self._saved, self._saved_at = self.known, perf_counter()
@@ -196,4 +199,13 @@ def warm_up(model: AutoVVMClassifier, columns: Sequence[Column]) -> None:
 
 
 def _may_close(model: AutoVVMClassifier) -> bool:
-    return hasattr(model, "classes_") and model.takes_new_classes_ and len(model.classes_) > 1
+    return (
+        _is_fitted(model)
+        and model.takes_new_classes_
+        and model.n_seen_ % WELCOME == 0
+        and len(model.classes_) > 1
+    )
+
+
+def _is_fitted(model: AutoVVMClassifier) -> bool:
+    return hasattr(model, "classes_")
