@@ -136,6 +136,8 @@ def good_object(line):
         values = dict(pairs)
         as_written = json.loads(line.decode(), parse_float=str)
         assert isinstance(as_written, dict)
+        assert not isinstance(as_written.get("b"), float)  # NaN or Infinity
+        assert not isinstance(as_written.get("c"), float)
         assert len(values) == len(pairs)
         assert values.keys() <= set("abc")
         assert not any(isinstance(value, list) for value in values.values())

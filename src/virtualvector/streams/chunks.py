@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.bytes_in import FAILURES
 
@@ -68,14 +71,35 @@ def after_last_line(data: bytes) -> int:
 def after_last_record(delimiter: str) -> Cut:
     """Return a function that finds where the last record ends, as line ends in quotes end none."""
     pattern = _records(delimiter)
+    beside = np.frombuffer(b'"\r\n' + delimiter.encode(), dtype=np.uint8)
 
     def cut(data: bytes) -> int:
         if b'"' not in data:
             return after_last_line(data)
-        match = pattern.match(data)
-        return match.end() if match else 0
+        match = None if (end := _after_even_quotes(data, beside)) else pattern.match(data)
+        return match.end() if match else end
 
     return cut
+
+
+def _after_even_quotes(data: bytes, beside: NDArray[np.uint8]) -> int:
+    """Return the last end of a line that is outside quotes, or 0 if that takes a closer look.
+
+    A line end is outside if the number of quotes before it is even. This holds if each odd quote
+    follows, and each even one is followed by, one of the characters that stand beside a field, or
+    another quote.
+    """
+    padded = np.frombuffer(b"\n%b\n" % data, dtype=np.uint8)
+    quotes = np.flatnonzero(padded == ord('"'))
+    if not (
+        np.isin(padded[quotes[::2] - 1], beside).all()
+        and np.isin(padded[quotes[1::2] + 1], beside).all()
+    ):
+        return 0
+    end = data.rfind(b"\n") + 1
+    while (before := np.searchsorted(quotes, end)) % 2:
+        end = data.rfind(b"\n", 0, quotes[before - 1]) + 1
+    return end
 
 
 @cache
@@ -89,8 +113,9 @@ def _records(delimiter: str) -> re.Pattern[bytes]:
 
 def line_ends(data: bytes) -> int:
     """Count the line ends: LF, CR LF, or CR."""
-    returns = data.count(b"\r")
-    return data.count(b"\n") + (returns - data.count(b"\r\n") if returns else 0)
+    feeds = np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+    lone = data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0
+    return int(feeds) + lone
 
 
 def why(error: BaseException) -> str:

@@ -48,15 +48,16 @@ class Delimited(Text):
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
         """Yield the first line of each record, and its cells."""
-        if chunk.last and self._cut(chunk.data + b"\n") <= len(chunk.data):
-            yield chunk.line, Problem(None, "found a quote that is not closed; expected its end.")
-            return
-        for line, fields in _fields(chunk, self._delimiter):
+        end = self._cut(chunk.data + b"\n") if chunk.last else len(chunk.data)
+        for line, fields in _fields(chunk._replace(data=chunk.data[:end]), self._delimiter):
             if len(fields) == len(self._header):
                 yield line, dict(zip(self._header, fields, strict=True))
             else:
                 said = f"found {len(fields)} fields; expected {len(self._header)}."
                 yield line, Problem(None, said)
+        if end < len(chunk.data):
+            said = "found a quote that is not closed; expected its end."
+            yield chunk.after(end).line, Problem(None, said)
 
     def number(self, cell: str) -> float | None:
         """Return the number that a cell is, or None."""

@@ -14,6 +14,8 @@ from virtualvector.streams.text import Record, Row, Text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")  # which JSON does not have, but Python writes
+
 
 class Number(str):
     """A number as it is written."""
@@ -70,9 +72,15 @@ class JsonLines(Text):
         )
 
     def _row(self, record: Record, plan: Plan) -> Row | Problem:
-        for key in record:
+        for key, cell in record.items():
             if key not in self._keys:
                 return Problem(key, "found a key that the first rows do not have.")
+            if (
+                isinstance(cell, Number)
+                and cell in _NO_NUMBERS
+                and Column(key, True) in plan.wanted
+            ):
+                return Problem(key, f"found {cell}; expected a name, or null where it is missing.")
         return super()._row(record, plan)
 
     def _type(self, name: str, named: bool) -> pa.DataType | None:
