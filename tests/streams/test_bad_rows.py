@@ -4,8 +4,8 @@ import json
 
 import pyarrow as pa
 import pytest
+from gathering import all_of, complaint, in_chunks
 from pyarrow import parquet
-from reading import all_of, complaint, in_chunks
 
 from virtualvector.streams import PEEK, Column, open_rows
 
@@ -37,11 +37,14 @@ JSON = {
     "null": (b"null", ": found 'null'; expected a JSON object."),
     "two objects": (b"{}{}", ": found '{}{}'; expected a JSON object."),
     "text": (b'{"a": "abc", "b": "red", "kind": "x"}', f", column 'a': found 'abc'; {NUMBER}"),
-    "a number in quotes": (b'{"a": "1", "b": "u", "kind": "x"}', f", column 'a': found '1'; {NUMBER}"),
+    "a number in quotes": (b'{"a": "1", "b": "u", "kind": "x"}',
+                           f", column 'a': found '1'; {NUMBER}"),
     "true": (b'{"a": true, "b": "red", "kind": "x"}', f", column 'a': found 'true'; {NUMBER}"),
     "nan": (b'{"a": NaN, "b": "red", "kind": "x"}', f", column 'a': found nan; {FINITE}"),
     "inf": (b'{"a": -Infinity, "b": "u", "kind": "x"}', f", column 'a': found -inf; {FINITE}"),
     "too large": (b'{"a": 1e999, "b": "u", "kind": "x"}', f", column 'a': found inf; {FINITE}"),
+    "nan for a name": (b'{"a": 1, "b": NaN, "kind": "x"}',
+                       ", column 'b': found NaN; expected a name, or null where it is missing."),
     "an empty label": (b'{"a": 1, "b": "u", "kind": ""}',
                        ", column 'kind': found an empty label; expected a class."),
     "no label": (b'{"a": 1, "b": "u"}', ", column 'kind': found an empty label; expected a class."),

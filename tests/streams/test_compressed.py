@@ -4,7 +4,7 @@ import gzip
 
 import pyarrow as pa
 import pytest
-from reading import all_of, complaint, in_chunks
+from gathering import all_of, complaint, in_chunks
 
 from virtualvector.streams import BadInput, open_rows
 

@@ -8,7 +8,7 @@ import threading
 
 import pyarrow as pa
 import pytest
-from reading import all_of
+from gathering import all_of
 
 from virtualvector.streams import PEEK, BadInput, open_rows
 

@@ -5,8 +5,8 @@ import json
 
 import pyarrow as pa
 import pytest
+from gathering import all_of, complaint
 from pyarrow import parquet
-from reading import all_of, complaint
 
 from virtualvector.datasets import load_thyroid
 from virtualvector.streams import PEEK, BadInput, Column, open_rows
@@ -226,7 +226,7 @@ def test_sources_that_are_not_there_are_said_to_be_missing(tmp_path):
     assert complaint(tmp_path) == "FILE: a folder" + expected
     said = "FILE: found no file of such a name; expected one or more."
     assert complaint(tmp_path / "*.csv") == said
-    with pytest.raises(BadInput, match="^Found no source;"):
+    with pytest.raises(BadInput, match=r"^Found no source;"):
         open_rows([])
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from gathering import all_of, complaint, in_chunks
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
-from reading import all_of, complaint, in_chunks
 from sklearn.datasets import load_svmlight_file
 
 from virtualvector.streams import MISSING, PEEK, Column, Reader, open_rows
@@ -91,8 +91,9 @@ def good_row(record):
 
 
 csv_like = st.lists(
-    st.sampled_from([b",", b",", b",", b"\n", b"\n", b"\r\n", b"\r", b'"', b'"', b'""', b"1", b"2.5",
-                     b"-3e2", b"x", b" ", b"NA", b"nan", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf"]),
+    st.sampled_from([b",", b",", b",", b"\n", b"\n", b"\r\n", b"\r", b'"', b'"', b'""', b"1",
+                     b"2.5", b"-3e2", b"x", b" ", b"NA", b"nan", b"\xff", b"\xc3\xa9",
+                     b"\xef\xbb\xbf"]),
     max_size=60,
 )  # fmt: skip
 
@@ -116,7 +117,8 @@ def test_any_bytes_give_the_rows_that_the_csv_module_finds(parts, size):
 
 json_values = st.sampled_from(
     [b"1", b"-2.5e3", b"0", b"null", b"true", b'"x"', b'""', b'" NA"', b'"1"', b"NaN", b"-Infinity",
-     b"[1]", b'{"a":1}', b"01", b'"\\u00e9"', b'"\\ud800"', b'"}"', b'"\xff"', b'"\xc3\xa9"', b"1e999"]
+     b"[1]", b'{"a":1}', b"01", b'"\\u00e9"', b'"\\ud800"', b'"}"', b'"\xff"', b'"\xc3\xa9"',
+     b"1e999"]
 )  # fmt: skip
 json_pairs = st.tuples(
     st.sampled_from([b"a", b"b", b"b", b"c", b"c", b"d", b"\\u0061"]), json_values
@@ -269,6 +271,9 @@ def test_columns_of_other_types_are_named(tmp_path):
     parquet.write_table(pa.table({"a": [[1], [2]], "c": ["x", "y"]}), path)
     said = "FILE, column 'a': found the type list<element: int64>; expected numbers or names."
     assert complaint(path) == said
+    twice = pa.table([[1, 2], [3, 4], ["x", "y"]], names=["a", "a", "c"])
+    feather.write_feather(twice, tmp_path / "rows.feather")
+    assert complaint(tmp_path / "rows.feather") == "FILE: found the column 'a' more than once."
 
 
 @settings(max_examples=40)

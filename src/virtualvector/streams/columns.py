@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from virtualvector.streams.bad_input import BadInput
 
 MISSING = ("", "NA", "N/A", "null", "?")
 PEEK = 100  # rows that decide what a column holds
@@ -64,6 +67,13 @@ def number_in(text: str) -> float | None:
     """
     text = text.strip(BLANKS)
     return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def check_twice(place: str, names: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise BadInput(f"{place}: found the column {name!r} more than once.")
 
 
 def place_of(row: str, column: str | None) -> str:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.chunks import BOM, LONGEST, Chunk, Cut, after_last_record, chunks
-from virtualvector.streams.columns import BLANKS, Column, Plan, Problem, number_in, shown
+from virtualvector.streams.columns import (
+    BLANKS,
+    Column,
+    Plan,
+    Problem,
+    check_twice,
+    number_in,
+    shown,
+)
 from virtualvector.streams.text import Record, Text, is_unicode
 
 if TYPE_CHECKING:
@@ -118,6 +126,4 @@ def _check_header(place: str, names: list[str], delimiter: str, least: int) -> N
         )
     if all(number_in(name) is not None for name in names):
         raise BadInput(f"{place}: found numbers; expected names of columns.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise BadInput(f"{place}: found the column {twice[0]!r} more than once.")
+    check_twice(place, names)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.columns import Column, listed, number_in, shown
 from virtualvector.streams.reader import open_rows
+from virtualvector.streams.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from virtualvector.streams.pieces import Batch
@@ -68,7 +69,7 @@ def read(source: str, label: str | None = None, seed: int = 0) -> Stream:
     column = str(reader.label)
     classes = np.unique(labels)
     _check_classes(f"{source}, column {column!r}", classes, len(labels))
-    name = Path(source).name.partition(".")[0]
+    name = "rows" if source == STANDARD_INPUT else Path(source).name.partition(".")[0]
     columns = [column.name for column in reader.columns]
     return Stream(name, rows, labels, columns, classes, column, reader.label_reason)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.chunks import why
-from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, place_of
+from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_twice, place_of
 from virtualvector.streams.pieces import BATCH, Piece, Place
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ class Typed:
         schema: pa.Schema,
         batches: Batches,
         missing: Iterable[str],
-        n_rows: int | None,
+        n_rows: int | None = None,
         classes: tuple[str, ...] | None = None,
     ) -> None:
         self._name, self._batches, self._missing = name, batches, frozenset(missing)
         self.columns = tuple(Column(field.name, self._holds_names(field)) for field in schema)
+        check_twice(name, schema.names)
         self.n_rows, self.classes = n_rows, classes
 
     def first(self, column: str) -> list[str]:
@@ -151,5 +152,7 @@ def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
 
     with OSFile(str(path)) as file:
         schema = (ipc.open_file if is_file else ipc.open_stream)(file).schema
-    n_rows = dataset.dataset(path, format="ipc").count_rows() if is_file else None
-    return Typed(name, schema, batches, missing, n_rows)
+    rows = Typed(name, schema, batches, missing)
+    if is_file:
+        rows.n_rows = dataset.dataset(path, format="ipc").count_rows()
+    return rows
