@@ -12,7 +12,7 @@ import argparse
 import json
 import resource
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import process_time
 
@@ -63,10 +63,10 @@ def seconds(path: Path, n_rows: int) -> float:
     return process_time() - start
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    n_rows = parser.parse_args().rows // PIECE * PIECE
+    n_rows = parser.parse_args(arguments).rows // PIECE * PIECE
     writers = {"rows.csv": write_csv, "rows.parquet": write_parquet, "rows.jsonl": write_json_lines}
     print(f"{'file':<14}{'MB':>8}{'µs per row':>12}{'memory, MB':>12}")
     with tempfile.TemporaryDirectory() as folder:
