@@ -251,7 +251,10 @@ def test_an_interrupted_run_keeps_what_it_learned(vvm, rows, tmp_path):
     options = ("--learner", "vvm", "--buffer-size", "4")
     whole = learn_whole(vvm, tmp_path, *options)
     command = [VVM, "learn", "rows.csv", "--model", "m.vvm", *options]
-    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job's is ignored
+    )  # fmt: skip
     for line in run.stderr:
         if line.split()[0] == "1024":
             break

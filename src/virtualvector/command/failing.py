@@ -44,7 +44,8 @@ def in_one_line(verb: Callable[P, None]) -> Callable[P, None]:
                 _forget_output()
                 _leave("nobody reads the output any more", FAILED)
             if isinstance(error, OSError) and error.filename:
-                _leave(f"{error.filename}: {error.strerror}", FAILED)
+                missing = isinstance(error, FileNotFoundError)
+                _leave(f"{error.filename}: {error.strerror}", BAD_INPUT if missing else FAILED)
             _leave(f"{type(error).__name__}: {error} ({SHOW_TRACEBACK}=1 shows where)", FAILED)
 
     return run
