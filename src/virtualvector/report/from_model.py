@@ -64,14 +64,16 @@ def of_model(
 
 def _points(model: AutoVVMClassifier, weights: list[Weight]) -> Points | None:
     """Return the points of the most trusted expert, those of all classes one after the other."""
-    if max(model.weights_, key=lambda expert: expert["weight"])["buffer_size"] == 0:
+    trusted = max(model.weights_, key=lambda expert: expert["weight"])
+    if trusted["buffer_size"] == 0 or not weights:
         return None
     found = model.virtual_points_
     of_classes = found if isinstance(found, list) else [found]
-    classes = list(dict.fromkeys(weight.class_ for weight in weights))
-    columns = list(dict.fromkeys(weight.column for weight in weights))
+    array = np.vstack(of_classes)
+    n_columns = array.shape[1]
+    classes = [weight.class_ for weight in weights[::n_columns]]
     of_each = np.repeat(classes, [len(points) for points in of_classes])
-    return Points(columns, np.vstack(of_classes), of_each.tolist())
+    return Points([weight.column for weight in weights[:n_columns]], array, of_each.tolist())
 
 
 def _divergence_kept(model: AutoVVMClassifier) -> float:
