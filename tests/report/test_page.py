@@ -86,9 +86,9 @@ def test_a_stream_without_rows_has_a_page():
 def test_short_streams_have_a_page(n_rows):
     said = np.tile([0.25, 0.75], (n_rows, 1))
     tally = Tally(("a", "b")).with_rows(np.array(["b"] * n_rows), said)
-    rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
+    rows = "1 row" if n_rows == 1 else f"{n_rows} rows, each"
     text = Reader(render(EMPTY._replace(tally=tally))).text
-    assert f"{rows}, each predicted before it was learned: 0 % wrong, log-loss 0.288" in text
+    assert f"{rows} predicted before it was learned: 0 % wrong, log-loss 0.288" in text
 
 
 def test_many_classes_have_a_page():

@@ -80,9 +80,9 @@ def summary(tally: Tally) -> str:
     if n_rows == 0:
         return "No rows were learned: there is nothing to say yet."
     measures = tally.measures
-    rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+    rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows, each"
     return (
-        f"{rows}, each predicted before it was learned: {percent(measures.error)} wrong, "
+        f"{rows} predicted before it was learned: {percent(measures.error)} wrong, "
         f"log-loss {measures.log_loss:.3f}, probabilities off by "
         f"{measures.calibration_error:.3f} on average."
     )
