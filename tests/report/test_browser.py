@@ -169,7 +169,7 @@ def test_weights_are_listed_by_how_certain_they_are(see, report):
         assert float(low) == pytest.approx(weight.mean - 2.0 * weight.deviation, abs=6e-3)
         assert float(high) == pytest.approx(weight.mean + 2.0 * weight.deviation, abs=6e-3)
         assert float(certainty) == pytest.approx(abs(weight.mean) / weight.deviation, abs=0.06)
-    assert "33 more less certain weights are left out." in texts(page, ".note")
+    assert "Weights left out, less certain: 33." in texts(page, ".note")
 
 
 def test_intervals_are_drawn_where_their_numbers_are(see, report):

@@ -104,8 +104,8 @@ def test_many_classes_have_a_page():
     text = Reader(page).text
     assert "predicted probability of the most probable class" in page
     assert "class 00" in text
-    assert "230 more points are left out" in text
-    assert "391 more less certain weights are left out" in text
+    assert "Points left out: 230." in text
+    assert "Weights left out, less certain: 391." in text
     assert "3.258 is guessing" in text  # log 26
 
 
@@ -144,7 +144,7 @@ def test_the_page_of_a_large_model_is_small():
     )
     assert len(page.encode()) < 1_000_000
     text = Reader(page).text
-    assert "975 more less certain weights are left out" in text
-    assert "170 more points are left out" in text
-    assert "988 more columns, in which they have smaller entries, are left out" in text
-    assert "288 more experts of less weight are left out" in text
+    assert "Weights left out, less certain: 975." in text
+    assert "Points left out: 170." in text
+    assert "Columns left out, with smaller entries: 988." in text
+    assert "Experts left out, of less weight: 288." in text
