@@ -21,10 +21,10 @@ class Done(NamedTuple):
 def vvm(tmp_path):
     """Run the command in an empty folder."""
 
-    def run(*arguments, stdin=None, **options):
+    def run(*arguments, stdin=None, cwd=tmp_path, **options):
         done = subprocess.run(
             [VVM, *map(str, arguments)],
-            cwd=tmp_path, input=stdin, capture_output=True, text=True, timeout=300, **options,
+            cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300, **options,
         )  # fmt: skip
         return Done(done.returncode, done.stdout, done.stderr)
 

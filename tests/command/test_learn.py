@@ -335,6 +335,17 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_model(vvm, rows, tmp_path):
     assert vvm("predict", "rows.csv", "--model", "whole.vvm", "--output", "/dev/full").code == 1
 
 
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """Return a folder with rows.csv and m.vvm, to read only."""
+    folder = tmp_path_factory.mktemp("learned")
+    (folder / "rows.csv").write_text("\n".join(lines_of(200)) + "\n")
+    subprocess.run(
+        [VVM, "learn", "rows.csv", "--model", "m.vvm", "-q", *FAST], cwd=folder, check=True
+    )
+    return folder
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -348,34 +359,29 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_model(vvm, rows, tmp_path):
         (("inspect", "rows.csv"), "rows.csv"),
     ],
 )
-def test_what_cannot_be_is_one_line(vvm, rows, arguments, words):
-    rows(200)
-    vvm("learn", "rows.csv", "--model", "m.vvm", "-q", *FAST)
-    done = vvm(*arguments)
+def test_what_cannot_be_is_one_line(vvm, learned, arguments, words):
+    done = vvm(*arguments, cwd=learned)
     assert done.code == 2
     assert done.err.splitlines()[-1].startswith("vvm: ")
     assert words in done.err
     assert "Traceback" not in done.err
 
 
-def test_columns_are_reported_by_name(vvm, rows, tmp_path):
-    rows(200)
-    vvm("learn", "rows.csv", "--model", "m.vvm", "-q", *FAST)
-    table = pd.read_csv(tmp_path / "rows.csv")
+def test_columns_are_reported_by_name(vvm, learned, tmp_path):
+    table = pd.read_csv(learned / "rows.csv")
     table.drop(columns="x1").to_csv(tmp_path / "fewer.csv", index=False)
     table.assign(weight=1).to_csv(tmp_path / "more.csv", index=False)
-    fewer = vvm("predict", "fewer.csv", "--model", "m.vvm")
-    more = vvm("predict", "more.csv", "--model", "m.vvm")
+    fewer = vvm("predict", "fewer.csv", "--model", learned / "m.vvm")
+    more = vvm("predict", "more.csv", "--model", learned / "m.vvm")
     assert (fewer.code, more.code) == (2, 2)
     assert "'x1'" in fewer.err
     assert "'weight'" in more.err
 
 
-def test_a_closed_pipe_is_one_line(vvm, rows, tmp_path):
+def test_a_closed_pipe_is_one_line(rows, learned, tmp_path):
     rows(9000)
-    vvm("learn", "rows.csv", "--model", "m.vvm", "-q", *FAST)
     done = subprocess.run(
-        f"{VVM} predict rows.csv --model m.vvm --proba | head -n 1; exit ${{PIPESTATUS[0]}}",
+        f"{VVM} predict rows.csv --model {learned}/m.vvm --proba | head -n 1; exit ${{PIPESTATUS[0]}}",
         shell=True, executable="/bin/bash", cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
