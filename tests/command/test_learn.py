@@ -382,7 +382,8 @@ def test_a_closed_pipe_is_one_line(rows, learned, tmp_path):
     rows(9000)
     done = subprocess.run(
         f"{VVM} predict rows.csv --model $M --proba | head -n 1; exit ${{PIPESTATUS[0]}}",
-        env=os.environ | {"M": str(learned / "m.vvm")}, shell=True, executable="/bin/bash", cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"M": str(learned / "m.vvm")}, shell=True,
+        executable="/bin/bash", cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stdout == "predicted,p(bad),p(good)\n"
