@@ -96,7 +96,7 @@ def print_start(folder: Path, rows: Path) -> None:
     for arguments in (["--help"], predict):
         best = min(_seconds([VVM, *arguments]) for _ in range(5))
         print(f"vvm {arguments[0]}: {best:.2f} s of processor time, best of 5")
-    timed = [sys.executable, "-X", "importtime", "-m", "virtualvector.command.main", *predict]
+    timed = [sys.executable, "-X", "importtime", VVM, *predict]
     done = subprocess.run(timed, capture_output=True, text=True, check=True)
     print("  of which imports, in ms, with all that they import:")
     wanted = {"numba", "sklearn.base", "scipy", "numpy", "pyarrow", "typer", "safetensors.numpy"}
