@@ -15,7 +15,8 @@ from scipy.special import softmax
 from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
-from virtualvector.auto.experts import Expert, Outlook
+from virtualvector.auto.experts import Expert
+from virtualvector.auto.outlook import Outlook
 from virtualvector.datasets import load_thyroid
 from virtualvector.evaluation import log_loss
 from virtualvector.features.inputs import RunningInputs
@@ -57,7 +58,8 @@ def main() -> None:
         inputs = RunningInputs([False] * X.shape[1]).learn(list(X[order].T))
         outlook = Outlook(X.shape[1], X.shape[1], 100, 0.0)
         for said, expert in EXPERTS.items():
-            rows = outlook.look(outlook.sight(expert), inputs)
+            sight = outlook.sight(expert)
+            rows = outlook.look([sight], inputs)[sight]
             yes, no = log_odds(rows, labels, expert, classes)
             found.append(
                 {

@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto.experts import Outlook
+from virtualvector.auto.outlook import Outlook
 from virtualvector.datasets import load_ionosphere, load_spambase
 from virtualvector.learners.one_against_rest import OneAgainstRest
 

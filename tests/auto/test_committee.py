@@ -6,7 +6,8 @@ import pytest
 from virtualvector.auto import calibration
 from virtualvector.auto import committee as deciding
 from virtualvector.auto.committee import BLOCK, FEWEST, Committee
-from virtualvector.auto.experts import DEFAULT, Expert, Outlook, affordable_waves, usual_budget
+from virtualvector.auto.experts import DEFAULT, Expert, affordable_waves, usual_budget
+from virtualvector.auto.outlook import Outlook
 from virtualvector.auto.watch import Watch
 from virtualvector.posterior import Settings, empty_state, gaussian, learn, with_more_weights
 
@@ -93,12 +94,28 @@ def test_more_weights_are_as_if_rows_had_had_zeros_there():
     np.testing.assert_allclose(widened.covariance, gaussian(wide).covariance, atol=1e-9)
 
 
+def test_inputs_that_come_later_are_as_if_there_had_always_been_room_for_them():
+    rows, labels = linear_stream(400, n_inputs=9)
+    rows[:60, 3:] = 0.0
+    rows[:200, 5:] = 0.0
+    experts = (Expert(None, 1.0, buffer_size=4), Expert(1.0, 0.1), Expert(0.5, 0.1, detail=2))
+    narrow = Committee.start(experts, Outlook(3, 9.0, 10, 4e5, most_inputs=9), TWO)
+    wide = Committee.start(experts, Outlook(9, 9.0, 10, 4e5), TWO)
+    later, said = narrow.learn(rows, labels)
+    _, expected = wide.learn(rows, labels)
+    assert later.outlook.n_inputs == 9
+    np.testing.assert_allclose(said, expected, atol=1e-9)
+
+
 def test_what_more_detail_sees_comes_behind_what_was_seen_before():
     outlook = Outlook(3, 3.0, 10, 1e6)
     expert = Expert(1.0, 0.1)
     inputs = np.random.default_rng(2).normal(size=(5, 3))
-    less = outlook.look(outlook.sight(expert), inputs)
-    more = outlook.look(outlook.sight(expert._replace(detail=3)), inputs)
+    sights = outlook.sight(expert), outlook.sight(expert._replace(detail=3))
+    less, more = (
+        outlook.look(sights[:1], inputs)[sights[0]],
+        outlook.look(sights, inputs)[sights[1]],
+    )
     assert more.shape[1] + 1 == outlook.n_weights(expert._replace(detail=3))
     np.testing.assert_array_equal(more[:, : less.shape[1]], less)
 

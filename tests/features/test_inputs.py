@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from virtualvector.features.columns import columns_of
-from virtualvector.features.inputs import SLOTS, RunningInputs
+from virtualvector.features.inputs import RunningInputs
+from virtualvector.features.names import LENGTH, SLOTS
 
 
 def numbers(rows):
@@ -53,7 +54,8 @@ def test_any_cut_gives_the_same_bits():
     whole = RunningInputs([False, True]).learn(columns)
     pieces = RunningInputs([False, True])
     cut = [pieces.learn([c[a:b] for c in columns]) for a, b in ((0, 1), (1, 40), (40, 90))]
-    np.testing.assert_array_equal(np.vstack(cut), whole)
+    wide = [np.pad(part, ((0, 0), (0, whole.shape[1] - part.shape[1]))) for part in cut]
+    np.testing.assert_array_equal(np.vstack(wide), whole)
 
 
 def test_gaps_become_the_mean_and_are_counted():
@@ -86,11 +88,28 @@ def test_a_column_that_drifts_is_followed():
 def test_first_names_have_a_slot_each_and_later_ones_a_direction_of_their_own():
     names = np.array([f"n{k}" for k in range(SLOTS + 4)])
     inputs = RunningInputs([True]).learn([names])
-    np.testing.assert_array_equal(inputs[:SLOTS], np.eye(SLOTS))
-    np.testing.assert_allclose(np.linalg.norm(inputs[SLOTS:], axis=1), 1)
+    np.testing.assert_array_equal(inputs[:SLOTS], LENGTH * np.eye(SLOTS))
+    np.testing.assert_allclose(np.linalg.norm(inputs[SLOTS:], axis=1), LENGTH)
     assert len(np.unique(inputs, axis=0)) == SLOTS + 4
     again = RunningInputs([True]).learn([names])
     np.testing.assert_array_equal(inputs, again)
+
+
+def test_new_names_have_inputs_behind_those_before_row_by_row():
+    running = RunningInputs([True, False, True])
+    first = running.learn([np.array(["a", "b"]), np.zeros(2), np.array(["u", "v"])])
+    np.testing.assert_array_equal(first, [[0, 0.5, 0.5, 0, 0], [0, 0, 0, 0.5, 0.5]])
+    new = [np.array(["c", "a"]), np.zeros(2), np.array(["w", "x"])]
+    expected = [[0, 0, 0, 0, 0, 0.5, 0.5], [0, 0.5, 0, 0, 0, 0.5, 0]]
+    np.testing.assert_array_equal(running.scale(new), expected)  # each row by itself
+    assert running.n_inputs == 5
+    assert running.learn(new).shape == (2, 8)
+    assert running.labels(["p", "q", "r"])[-3:] == ["p = c", "r = w", "r = x"]
+
+
+def test_codes_that_are_categories_are_names():
+    table = pd.DataFrame({"code": pd.Categorical([3, 1, 3]), "n": [1, 2, 3]})
+    assert columns_of(table).named == [True, False]
 
 
 def test_a_missing_name_is_a_name():

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto import calibration
-from virtualvector.auto.experts import Expert, Outlook, Sight
+from virtualvector.auto.experts import Expert
 from virtualvector.auto.mixing import mix
+from virtualvector.auto.outlook import Outlook, Sight
 from virtualvector.auto.record import Moment, Record
 from virtualvector.auto.watch import Watch
 from virtualvector.kernels.triangular import Array
@@ -98,10 +99,11 @@ class Committee:
 
     def predict(self, inputs: Array) -> Array:
         """Return the mixed probability of each class."""
-        seen = self._seen(inputs)
+        wide = self._wide_enough(inputs.shape[1])
+        seen = wide._seen(inputs)
         mixed = np.zeros((len(inputs), len(self.classes)))
         for e in np.flatnonzero(self.awake):
-            mixed += self.weights[e] * self.posteriors[e].probabilities(seen[self._sight(e)])
+            mixed += self.weights[e] * wide.posteriors[e].probabilities(seen[self._sight(e)])
         if self.alone:
             return mixed
         return _corrected(mixed, np.zeros(0, np.int64), self.corrections.copy(), learn=False)
@@ -118,18 +120,18 @@ class Committee:
         committee = self
         classes = np.union1d(self.classes, labels) if self.takes_new_classes else self.classes
         said = np.zeros((len(inputs), len(classes)))
-        start = 0
-        for stop in self._stops(labels):
-            rows, before = slice(start, stop), committee
-            if not np.isin(labels[start], before.classes):
-                committee = before._welcome(labels[start : start + 1])
+        start, n_used = 0, _inputs_used(inputs, self.outlook.n_inputs)
+        for stop in self._stops(labels, n_used):
+            rows, before = slice(start, stop), committee._wide_enough(n_used[start])
+            known = not self.takes_new_classes or bool(np.isin(labels[start], before.classes))
+            committee = before if known else before._welcome(labels[start : start + 1])
             committee, of_known = committee._learn(inputs[rows], labels[rows], pool)
             said[rows, np.searchsorted(classes, committee.classes)] = of_known
-            if len(before.classes) < len(committee.classes):
+            if not known:
                 said[start] = 0.0
                 if len(before.classes):
-                    known = np.searchsorted(classes, before.classes)
-                    said[start, known] = before.predict(inputs[start : start + 1])[0]
+                    before_it = np.searchsorted(classes, before.classes)
+                    said[start, before_it] = before.predict(inputs[start : start + 1])[0]
             start = stop
         return committee, said
 
@@ -141,14 +143,31 @@ class Committee:
             posteriors=tuple(replace(each, unseen=None) for each in self.posteriors),
         )
 
-    def _stops(self, labels: Labels) -> list[int]:
-        """Return where blocks end and where the first row of a new class comes next."""
+    def _stops(self, labels: Labels, n_used: NDArray[np.int64]) -> list[int]:
+        """Return where blocks end, and where a new class or more inputs than expected come next."""
         n, block = len(labels), LONG_BLOCK if self.alone else BLOCK
         stops = set(range(block - self.n_rows % block, n, block)) | {n}
         if self.takes_new_classes:
             values, first = np.unique(labels, return_index=True)
             stops |= {int(f) for f in first[~np.isin(values, self.classes)] if f > 0}
+        outlook = self.outlook
+        for row in np.flatnonzero(np.diff(n_used)) + 1:
+            if n_used[row] > outlook.n_inputs:
+                outlook = outlook.wider(n_used[row])
+                stops.add(int(row))
         return sorted(stops)
+
+    def _wide_enough(self, n_inputs: int) -> Committee:
+        """Return the same with room for so many inputs, as if all rows had had zeros there."""
+        if n_inputs <= self.outlook.n_inputs:
+            return self
+        outlook = self.outlook.wider(n_inputs)
+        posteriors = list(self.posteriors)
+        for e in np.flatnonzero(self.awake):
+            at = self.outlook.linear_part(self.experts[e])[0].stop
+            n_more = outlook.n_inputs - self.outlook.n_inputs
+            posteriors[e] = posteriors[e].with_more_weights(at, n_more)
+        return replace(self, outlook=outlook, posteriors=tuple(posteriors))
 
     def _welcome(self, label: Labels) -> Committee:
         return replace(self, posteriors=tuple(each.welcome(label) for each in self.posteriors))
@@ -174,8 +193,10 @@ class Committee:
         share = 0.0 if self.alone else SHARE
         mix(said, came, of_awake, evidence_of_awake, share, tally, mixed)
         corrections = self.corrections.copy()
-        stated = mixed if self.alone else _corrected(mixed, came, corrections, learn=True)
-        weights[awake], evidence[awake] = of_awake, evidence_of_awake
+        stated = said[0] if self.alone else _corrected(mixed, came, corrections, learn=True)
+        evidence[awake] = evidence_of_awake
+        if not self.alone:  # rounding would make something else of a weight of one
+            weights[awake] = of_awake
         posteriors = list(self.posteriors)
         for e, (posterior, _) in zip(awake, results, strict=True):
             posteriors[e] = posterior
@@ -229,7 +250,7 @@ class Committee:
         calm = self.n_rows - self.calm_since
         share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
         most = max(1, int(share * len(self.experts)))
-        order = np.argsort(-self.weights, kind="stable").tolist()
+        order = [e for e in np.argsort(-self.weights, kind="stable").tolist() if self.awake[e]]
         forgetful = self._best_forgetful()
         if forgetful is not None and forgetful != order[0]:
             order.remove(forgetful)
@@ -237,9 +258,10 @@ class Committee:
             most += share > FEWEST  # not at the cost of others yet
         costs = np.cumsum([self._operations(self.experts[e]) for e in order])
         affordable = max(1, int(np.searchsorted(costs, self.outlook.budget, "right")))
-        awake = np.isin(np.arange(len(order)), order[: min(most, affordable)])
-        weights = np.where(awake & self.awake, self.weights, 0.0)
-        return replace(self, awake=awake & self.awake, weights=weights / weights.sum())
+        awake = np.zeros_like(self.awake)
+        awake[order[: min(most, affordable)]] = True
+        weights = np.where(awake, self.weights, 0.0)
+        return replace(self, awake=awake, weights=weights / weights.sum())
 
     def _fork(self) -> Committee:
         """Let the best one have twins that know all it knows, and forget."""
@@ -263,8 +285,9 @@ class Committee:
             return self
         if self.operations + self._operations(larger) > self.outlook.budget:
             return self
-        n_more = self.outlook.n_weights(larger) - self.outlook.n_weights(expert)
-        heir = self.posteriors[best].with_more_weights(n_more)
+        n_weights = self.outlook.n_weights(expert)
+        n_more = self.outlook.n_weights(larger) - n_weights
+        heir = self.posteriors[best].with_more_weights(n_weights - 1, n_more)
         return replace(self._with_heirs({larger: heir}), grown_at=self.n_rows)
 
     def _with_heirs(self, heirs: dict[Expert, OneAgainstRest]) -> Committee:
@@ -306,9 +329,20 @@ class Committee:
         return self.outlook.sight(self.experts[e])
 
     def _seen(self, inputs: Array) -> dict[Sight, Array]:
-        """Return what those awake see of each row."""
-        sights = dict.fromkeys(self._sight(e) for e in np.flatnonzero(self.awake))
-        return {sight: self.outlook.look(sight, inputs) for sight in sights}
+        """Return what those awake see of each row; inputs that did not come yet are zeros."""
+        n_inputs = self.outlook.n_inputs
+        if inputs.shape[1] != n_inputs:
+            there = inputs[:, :n_inputs]
+            inputs = np.zeros((len(inputs), n_inputs))
+            inputs[:, : there.shape[1]] = there
+        return self.outlook.look((self._sight(e) for e in np.flatnonzero(self.awake)), inputs)
+
+
+def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
+    """Return how many inputs there are up to each row, where that is more than there is room."""
+    used = np.arange(inputs.shape[1], room, -1)  # the last one first
+    there = inputs[:, : room - 1 : -1] != 0.0 if len(used) else np.zeros((len(inputs), 0), bool)
+    return np.maximum.accumulate((there * used).max(axis=1, initial=0))
 
 
 def _corrected(mixed: Array, came: NDArray[np.int64], weights: Array, learn: bool) -> Array:

@@ -32,11 +32,8 @@ def n_bytes(committee: Committee) -> int:
     return sum(arrays.values()) + sum(array.nbytes for array in trust)
 
 
-def coefficients(committee: Committee, labels: Sequence[str | None]) -> list[dict[str, Any]]:
-    """Return the weights of the inputs for the most trusted expert, one posterior after the other.
-
-    Inputs without a label are left out.
-    """
+def coefficients(committee: Committee, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the weights of inputs for the most trusted expert, one posterior after the other."""
     best = int(np.argmax(committee.weights))
     posterior = committee.posteriors[best]
     part, scale = committee.outlook.linear_part(committee.experts[best])
@@ -46,19 +43,17 @@ def coefficients(committee: Committee, labels: Sequence[str | None]) -> list[dic
         deviation = scale * np.linalg.norm(gaussian.factor[:, part], axis=0)
         found += [
             {"column": label, "class": positive, "mean": float(m), "deviation": float(d)}
-            for label, m, d in zip(labels, mean, deviation, strict=True)
-            if label is not None
+            for label, m, d in zip(labels, mean, deviation, strict=False)  # there may be more room
         ]
     return found
 
 
-def virtual_points(committee: Committee, labels: Sequence[str | None]) -> list[Array]:
-    """Return the points of each posterior of the most trusted expert, along inputs with a label."""
+def virtual_points(committee: Committee, n_inputs: int) -> list[Array]:
+    """Return the points of each posterior of the most trusted expert, along so many inputs."""
     best = int(np.argmax(committee.weights))
     part, scale = committee.outlook.linear_part(committee.experts[best])
-    there = [k for k, label in enumerate(labels) if label is not None]
     return [
-        state.points[: state.counts[POINTS], part][:, there] / scale
+        state.points[: state.counts[POINTS], part][:, :n_inputs] / scale
         for state in committee.posteriors[best].states
     ]
 

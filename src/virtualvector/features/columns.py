@@ -52,7 +52,8 @@ def columns_of(X: Any, named: list[bool] | None = None) -> Columns:
         labels = list(range(X.shape[1]))
         raw = list(X.T)
     if named is None:
-        named = [_holds_names(column) for column in raw]
+        kinds = [str(X[label].dtype) if hasattr(X, "dtypes") else "" for label in labels]
+        named = [k == "category" or _holds_names(c) for k, c in zip(kinds, raw, strict=True)]
     values = [
         column if is_name else _numbers(column, label)
         for column, label, is_name in zip(raw, labels, named, strict=True)

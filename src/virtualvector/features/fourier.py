@@ -172,9 +172,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         with np.errstate(over="ignore"):
             scaled = np.divide(rows, self.bandwidth_, dtype=np.float64, order="C")
         np.clip(scaled, -_LARGEST_INPUT, _LARGEST_INPUT, out=scaled)
-        # One matrix-vector product a row: a single matrix product would sum in an order that
-        # depends on the number of rows.
-        phases = np.matmul(self.frequencies_, scaled[:, :, np.newaxis])[:, :, 0]
+        phases = phases_of(scaled, self.frequencies_)
         n_frequencies = len(self.frequencies_)
         features: NDArray[Any] = np.empty((len(rows), 2 * n_frequencies), dtype=rows.dtype)
         np.cos(phases, out=features[:, :n_frequencies])
@@ -190,6 +188,14 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def phases_of(rows: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ωᵀx for each row and each frequency."""
+    # One matrix-vector product a row: a single matrix product would sum in an order that depends on
+    # the number of rows.
+    phases: NDArray[np.float64] = np.matmul(frequencies, rows[:, :, np.newaxis])[:, :, 0]
+    return phases
 
 
 def _independent(

@@ -51,8 +51,11 @@ def checked_labels(y: Any, n_rows: int) -> Labels:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     _check_labels(y, "y")
-    labels: Labels = column_or_1d(y, warn=True)
-    _check_labels(labels, "y")
+    if type(y) is np.ndarray and y.ndim == 1:
+        labels: Labels = y
+    else:
+        labels = column_or_1d(y, warn=True)
+        _check_labels(labels, "y")
     if len(labels) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: X has "
@@ -136,7 +139,7 @@ def _check_labels(y: Any, name: str) -> None:
     """Raise for the first label that cannot be a class; shapes are for others to check."""
     # A list is looked at before numpy makes text of everything in it.
     labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
-    if labels.ndim != 1:
+    if labels.ndim != 1 or all(type(label) is str for label in labels.flat):
         return
     missing = _where(_is_missing, labels) if labels.dtype.kind == "O" else labels != labels
     if missing.any():

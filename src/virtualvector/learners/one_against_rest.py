@@ -106,11 +106,17 @@ class OneAgainstRest:
                 unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings)
                 return replace(self, states=(unseen,))
             return replace(self, states=(unseen,), unseen=unseen)
-        states = []
-        for positive, state in zip(self.positives, self.states, strict=True):
-            signs = np.where(labels == positive, 1.0, -1.0)
-            states.append(learn(state, rows, signs, self.settings)[0])
+        states = [
+            learn(state, rows, signs, self.settings)[0]
+            for signs, state in zip(self._signs(labels), self.states, strict=True)
+        ]
         return replace(self, states=tuple(states), unseen=unseen)
+
+    def _signs(self, labels: Labels) -> Array:
+        """Return for each posterior whether labels are of its class, as +1 and −1."""
+        came = np.searchsorted(self.classes, labels)
+        first = 1 if len(self.classes) <= 2 else 0  # of two classes only the second has a posterior
+        return np.where(came == np.arange(first, len(self.classes))[:, np.newaxis], 1.0, -1.0)
 
     def predict_then_learn(self, rows: Array, labels: Labels) -> tuple[OneAgainstRest, Stated]:
         """Learn labelled rows of known classes; also return what was said of each before."""
@@ -122,21 +128,23 @@ class OneAgainstRest:
         unseen = self.unseen
         if unseen is not None:
             unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
-        states, yes, no = [], [], []  # the logarithms of p and of 1 − p
-        for positive, state in zip(self.positives, self.states, strict=True):
-            signs = np.where(labels == positive, 1.0, -1.0)
-            state, events = learn(state, rows, signs, self.settings)
-            states.append(state)
-            # −745 is the logarithm of the smallest number.
-            other = np.log(np.maximum(-np.expm1(events.log_probability), np.exp(-745.0)))
-            yes.append(np.where(signs > 0.0, events.log_probability, other))
-            no.append(np.where(signs > 0.0, other, events.log_probability))
+        signs = self._signs(labels)
+        learned = [
+            learn(s, rows, y, self.settings) for s, y in zip(self.states, signs, strict=True)
+        ]
+        came = np.array([events.log_probability for _, events in learned])
+        # −745 is the logarithm of the smallest number.
+        other = np.log(np.maximum(-np.expm1(came), np.exp(-745.0)))
+        yes, no = np.where(signs > 0.0, [came, other], [other, came])  # log p and log (1 − p)
         if len(self.classes) == 2:
-            said = np.column_stack([*no, *yes])
+            scores = np.vstack([no, yes]).T
+            probabilities = np.exp(scores)
         else:
-            said = np.column_stack(yes) - np.column_stack(no)
-        stated = Stated(self.classes[np.argmax(said, axis=1)], softmax(said, axis=1))
-        return replace(self, states=tuple(states), unseen=unseen), stated
+            scores = (yes - no).T
+            total = np.logaddexp.reduce(scores, axis=1, keepdims=True)
+            probabilities = np.exp(scores - total)
+        stated = Stated(self.classes[np.argmax(scores, axis=1)], probabilities)
+        return replace(self, states=tuple(state for state, _ in learned), unseen=unseen), stated
 
     def _row_by_row(self, rows: Array, labels: Labels) -> tuple[OneAgainstRest, Stated]:
         """As `predict_then_learn`, where EP has to run before each prediction."""
@@ -167,11 +175,11 @@ class OneAgainstRest:
             states.insert(place, self.unseen)
         return replace(self, classes=classes, states=tuple(states))
 
-    def with_more_weights(self, n_more: int) -> OneAgainstRest:
-        """Return the same for rows with more columns at their end, of which nothing is known."""
+    def with_more_weights(self, at: int, n_more: int) -> OneAgainstRest:
+        """Return the same for rows with more columns at a place, of which nothing is known."""
 
         def wider(state: State) -> State:
-            return with_more_weights(state, len(state.mean) - 1, n_more)
+            return with_more_weights(state, at, n_more)
 
         return replace(
             self,
