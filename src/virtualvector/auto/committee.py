@@ -339,10 +339,9 @@ class Committee:
 
 
 def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
-    """Return how many inputs there are up to each row, where that is more than there is room."""
-    used = np.arange(inputs.shape[1], room, -1)  # the last one first
-    there = inputs[:, : room - 1 : -1] != 0.0 if len(used) else np.zeros((len(inputs), 0), bool)
-    return np.maximum.accumulate((there * used).max(axis=1, initial=0))
+    """Return how many inputs there are up to each row; 0 where there is room for them anyway."""
+    used = np.arange(room + 1, inputs.shape[1] + 1)
+    return np.maximum.accumulate(((inputs[:, room:] != 0.0) * used).max(axis=1, initial=0))
 
 
 def _corrected(mixed: Array, came: NDArray[np.int64], weights: Array, learn: bool) -> Array:

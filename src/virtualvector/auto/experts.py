@@ -9,12 +9,12 @@ from typing import NamedTuple
 from virtualvector.posterior import Settings, Strategy
 
 FEWEST_WAVES, MOST_WAVES = 20, 1000
+STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for the best to grow
 _EVICTION = {
     "divergence": Strategy.DIVERGENCE,
     "margin": Strategy.MARGIN,
     "oldest": Strategy.OLDEST,
 }
-STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for the best to grow
 
 
 class Expert(NamedTuple):
@@ -27,9 +27,7 @@ class Expert(NamedTuple):
     half_life: float | None = None  # rows after which half is forgotten; None: never
     detail: int = 1  # how many times as many waves as usual
     merge_pairs: int = 0  # closest pairs of points that are tried to merge
-    eviction: str = (
-        "divergence"  # which point goes: that, the one of the largest "margin", "oldest"
-    )
+    eviction: str = "divergence"  # which point goes, by that, by "margin", or the "oldest"
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
@@ -44,6 +42,8 @@ class Expert(NamedTuple):
             strategy=int(_EVICTION[self.eviction]),
             half_life=math.inf if self.half_life is None else self.half_life,
             merge_pairs=self.merge_pairs,
+            # With a single factor the first visit is already exact.
+            max_sweeps=Settings().max_sweeps if self.buffer_size else 1,
         )
 
 
