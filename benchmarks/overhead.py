@@ -2,9 +2,9 @@
 
     python benchmarks/overhead.py
 
-Prints, for the first and the last rows of a stream, how many experts are awake, the microseconds
-per row of all experts that are (what they see of a row included), and the ratio of the whole to
-that.
+Prints, for the first and the last rows of Spambase, in calls of some rows, how many experts are
+awake, the microseconds per row of all experts that are (what they see of a row included), and the
+ratio of the whole to that.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from virtualvector import AutoVVMClassifier
 from virtualvector.auto.outlook import Outlook
-from virtualvector.datasets import load_ionosphere, load_spambase
+from virtualvector.datasets import load_spambase
 from virtualvector.learners.one_against_rest import OneAgainstRest
 
-PIECE = 128
+PIECES = (128, 512)
 
 
 class Clock:
@@ -45,25 +45,22 @@ def main() -> None:
     clock = Clock()
     clock.watch(OneAgainstRest, "predict_then_learn")
     clock.watch(Outlook, "look")
-    print(f"{'stream':<12}{'rows':>14}{'awake':>8}{'experts, µs':>14}{'whole / experts':>18}")
-    for name, load in {"ionosphere": load_ionosphere, "spambase": load_spambase}.items():
-        X, y = load(return_X_y=True, random_state=0)
-        AutoVVMClassifier().partial_fit(X[:PIECE], y[:PIECE], classes=[0, 1])  # compiles
+    X, y = load_spambase(return_X_y=True, random_state=0)
+    AutoVVMClassifier().partial_fit(X[:128], y[:128], classes=[0, 1])  # compiles
+    print(f"{'rows':>14}{'a call':>8}{'awake':>8}{'experts, µs':>14}{'whole / experts':>18}")
+    for piece in PIECES:
         model = AutoVVMClassifier()
         found = []
-        for start in range(0, len(y) - PIECE + 1, PIECE):
-            rows = slice(start, start + PIECE)
+        for start in range(0, len(y) - piece + 1, piece):
+            rows = slice(start, start + piece)
             clock.seconds, begin = 0.0, process_time()
             model.partial_fit(X[rows], y[rows], classes=[0, 1] if start == 0 else None)
-            awake = sum(expert["awake"] for expert in model.weights_)
-            found.append((awake, clock.seconds, process_time() - begin))
-        for part in (slice(0, 2), slice(-8, None)) if len(found) > 8 else (slice(None),):
-            awake, experts, whole = np.median(found[part], axis=0)
-            first = range(len(found))[part][0] * PIECE
-            last = (range(len(found))[part][-1] + 1) * PIECE
+            found.append((model.n_awake_, clock.seconds, process_time() - begin))
+        for calls in (range(256 // piece or 1), range(len(found))[-1024 // piece :]):
+            awake, experts, whole = np.median([found[call] for call in calls], axis=0)
             print(
-                f"{name:<12}{f'{first} to {last}':>14}{awake:>8.0f}"
-                f"{1e6 * experts / PIECE:>14.0f}{whole / experts:>18.2f}"
+                f"{f'{calls[0] * piece} to {(calls[-1] + 1) * piece}':>14}{piece:>8}{awake:>8.0f}"
+                f"{1e6 * experts / piece:>14.0f}{whole / experts:>18.2f}"
             )
 
 

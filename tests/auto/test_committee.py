@@ -164,7 +164,7 @@ def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
     weights = calibration.first_weights()
     calibration.correct(
         mixed, came, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE, True,
-        np.empty((len(weights), 2)), stated,
+        np.empty((len(weights) + 1, 2)), stated,
     )  # fmt: skip
     late, t = slice(2000, None), np.arange(2000, 4000)
     best = -np.log(np.where(came == 1, true, 1 - true)[late]).mean()
@@ -182,7 +182,7 @@ def test_corrections_cost_next_to_nothing_where_none_are_needed():
     weights = calibration.first_weights()
     calibration.correct(
         mixed, came, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE, True,
-        np.empty((len(weights), 2)), stated,
+        np.empty((len(weights) + 1, 2)), stated,
     )  # fmt: skip
     t = np.arange(3000)
     extra = np.log(mixed[t, came]).sum() - np.log(stated[t, came]).sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,8 +45,8 @@ def correct(
         What each way gives to the others at every row.
     learn : bool
         Whether to learn.
-    work : array of shape (W, K)
-        Scratch memory.
+    work : array of shape (W + 1, K)
+        Scratch memory: what each way says, and logarithms.
     stated : array of shape (T, K)
         Written to.
     """
@@ -53,10 +55,12 @@ def correct(
     for t in range(n_rows):
         for k in range(n_classes):
             stated[t, k] = 0.0
+            work[n_ways, k] = math.log(max(mixed[t, k], _LEAST))
         for i in range(n_ways):
             total = 0.0
             for k in range(n_classes):
-                work[i, k] = max(mixed[t, k], _LEAST) ** powers[i]
+                same = powers[i] == 1.0
+                work[i, k] = mixed[t, k] if same else math.exp(powers[i] * work[n_ways, k])
                 total += work[i, k]
             for k in range(n_classes):
                 work[i, k] = (1.0 - shares[i]) * work[i, k] / total + shares[i] / n_classes

@@ -348,7 +348,7 @@ def _corrected(mixed: Array, came: NDArray[np.int64], weights: Array, learn: boo
     """Return what is stated in place of a mix; learn from what came in place."""
     stated = np.empty_like(mixed)
     powers, shares = calibration.POWERS, calibration.SHARES
-    work = np.empty((len(powers), mixed.shape[1]))
+    work = np.empty((len(powers) + 1, mixed.shape[1]))
     calibration.correct(
         mixed, came, powers, shares, weights, calibration.SHARE, learn, work, stated
     )
