@@ -463,7 +463,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
 
     def _check_learned(self) -> Labels:
         check_inputs(self._inputs, self._named, self.n_features_in_)
-        check_committee(self._committee, self._inputs.n_inputs)
+        check_committee(self._committee, self._inputs)
         return self._committee.classes
 
     def __sklearn_tags__(self) -> Tags:

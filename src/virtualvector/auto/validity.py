@@ -11,9 +11,11 @@ import numpy as np
 
 from virtualvector.auto.calibration import POWERS
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import Expert, Outlook
+from virtualvector.auto.experts import Expert
+from virtualvector.auto.outlook import Outlook
 from virtualvector.auto.record import LONGEST
-from virtualvector.features.inputs import SLOTS, RunningInputs
+from virtualvector.features.inputs import RunningInputs
+from virtualvector.features.names import SLOTS
 from virtualvector.posterior.validity import check_settings
 
 
@@ -29,12 +31,15 @@ def check_inputs(inputs: RunningInputs, named: Sequence[bool], n_columns: int) -
     for name in ("counts", "squares", "gaps"):
         _expect(np.all(getattr(inputs, name) >= 0), f"{name} that are not negative")
     _expect(list(inputs.names) == list(fresh.names), "names of the columns that hold names")
-    for slots in inputs.names.values():
-        _expect(list(slots.values()) == list(range(min(len(slots), SLOTS))), "a slot for each name")
+    places = sorted(place for known in inputs.names.values() for place in known.values())
+    first = len(inputs.counts)
+    _expect(places == list(range(first, first + len(places))), "an input for each name")
+    most = max(map(len, inputs.names.values()), default=0)
+    _expect(most <= SLOTS, f"at most {SLOTS} inputs for a column")
 
 
-def check_committee(committee: Committee, n_inputs: int) -> None:
-    """Raise ValueError unless a committee can have come about from rows of so many inputs."""
+def check_committee(committee: Committee, inputs: RunningInputs) -> None:
+    """Raise ValueError unless a committee can have come about from rows of such inputs."""
     n = len(committee.experts)
     _expect(n >= 1 and len(committee.at_start) >= 1, "at least one expert")
     _expect(len(committee.posteriors) == n, f"posteriors of {n} experts")
@@ -46,13 +51,14 @@ def check_committee(committee: Committee, n_inputs: int) -> None:
     _expect(committee.corrections.shape == POWERS.shape, f"{len(POWERS)} corrections")
     _expect(np.all(committee.corrections >= 0), "corrections that are not negative")
     _expect(committee.corrections.sum() > 0, "trust in some correction")
-    _check_outlook(committee.outlook, n_inputs)
+    _check_outlook(committee.outlook, inputs)
     _check_posteriors(committee)
     _check_history(committee)
 
 
-def _check_outlook(outlook: Outlook, n_inputs: int) -> None:
-    _expect(outlook.n_inputs == n_inputs, f"{n_inputs} inputs")
+def _check_outlook(outlook: Outlook, inputs: RunningInputs) -> None:
+    least, most = inputs.n_inputs, inputs.most_inputs
+    _expect(least <= outlook.n_inputs <= most == outlook.most_inputs, f"{least} to {most} inputs")
     _expect(0.0 < outlook.spread < math.inf and outlook.budget > 0.0, "a spread and a budget")
     _expect(0 <= outlook.seed < 2**32, "a seed")
 
@@ -60,10 +66,13 @@ def _check_outlook(outlook: Outlook, n_inputs: int) -> None:
 def _check_posteriors(committee: Committee) -> None:
     outlook, classes = committee.outlook, committee.classes
     most = 0
-    for expert, posterior in zip(committee.experts, committee.posteriors, strict=True):
-        n_weights = posterior.check()
+    each = zip(committee.experts, committee.posteriors, committee.awake.tolist(), strict=True)
+    for expert, posterior, awake in each:
+        n_weights, expected = posterior.check(), outlook.n_weights(expert)
         most = max(most, n_weights)
-        _expect(outlook.n_weights(expert) == n_weights, "as many weights as experts have")
+        # Who is asleep does not know of inputs that came since.
+        fits = n_weights == expected if awake else n_weights <= expected
+        _expect(fits, "as many weights as experts have")
         _expect(posterior.settings == expert.settings(), "posteriors that learn as experts do")
         _expect(_same(posterior.classes, classes), "the same classes for all experts")
         _expect(
@@ -74,8 +83,9 @@ def _check_posteriors(committee: Committee) -> None:
     _expect(at_start is None or _same(at_start, classes), "the classes of the start")
     for expert in (*committee.experts, *committee.at_start):
         _check_expert(expert, outlook.n_waves)
-        # A factor of so many weights is in the file: memory is bounded by what it holds.
-        _expect(outlook.n_weights(expert) <= most, f"at most {most} weights")
+        # A factor of so many weights is in the file: memory is bounded by what it holds. That of
+        # who is asleep may lack some inputs.
+        _expect(outlook.n_weights(expert) <= most + outlook.n_inputs, f"at most {most} weights")
 
 
 def _check_expert(expert: Expert, n_waves: int) -> None:
