@@ -251,16 +251,16 @@ def test_an_interrupted_run_keeps_what_it_learned(vvm, rows, tmp_path):
     options = ("--learner", "vvm", "--buffer-size", "4")
     whole = learn_whole(vvm, tmp_path, *options)
     command = [VVM, "learn", "rows.csv", "--model", "m.vvm", *options]
-    run = subprocess.Popen(
+    with subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job's is ignored
-    )  # fmt: skip
-    for line in run.stderr:
-        if line.split()[0] == "1024":
-            break
-    run.send_signal(signal.SIGINT)
-    assert run.stderr.read().endswith("vvm: interrupted\n")
-    assert run.wait() == 130
+    ) as run:  # fmt: skip
+        for line in run.stderr:
+            if line.split()[0] == "1024":
+                break
+        run.send_signal(signal.SIGINT)
+        assert run.stderr.read().endswith("vvm: interrupted\n")
+    assert run.returncode == 130
     assert 1024 <= learned_rows(tmp_path / "m.vvm") < 8000
     assert vvm("learn", "rows.csv", "--model", "m.vvm", "--resume", "-q").code == 0
     assert (tmp_path / "m.vvm").read_bytes() == whole
