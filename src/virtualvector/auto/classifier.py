@@ -334,7 +334,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         """How many points were ``evicted`` and ``merged``, and the ``divergence_lost``.
 
         Summed over all posteriors of the experts there are now, awake or asleep. One that came
-        from another has also what that one had lost before.
+        from another has also what that one had lost before. Who keeps no points evicts every row.
         """
         check_is_fitted(self)
         return inspection.counters(self._committee)
