@@ -287,6 +287,22 @@ def test_appending_is_learning_on(vvm, tmp_path):
     assert (tmp_path / "m.vvm").read_bytes() == (tmp_path / "b.vvm").read_bytes()
 
 
+def test_a_model_that_was_saved_in_python_learns_on(vvm, tmp_path):
+    lines = list(lines_of(600))
+    (tmp_path / "one.csv").write_text("\n".join(lines[:301]) + "\n")
+    (tmp_path / "two.csv").write_text("\n".join([lines[0], *lines[301:]]) + "\n")
+    one, two = (pd.read_csv(tmp_path / name) for name in ("one.csv", "two.csv"))
+    model = AutoVVMClassifier().fit(one.drop(columns="outcome"), one["outcome"])
+    model.save(tmp_path / "m.vvm")
+    assert vvm("learn", "two.csv", "--model", "m.vvm", "--append", "-q").code == 0
+    model.partial_fit(two.drop(columns="outcome"), two["outcome"])
+    learned = virtualvector.load(tmp_path / "m.vvm")
+    assert np.array_equal(
+        learned.predict_proba(two.drop(columns="outcome")),
+        model.predict_proba(two.drop(columns="outcome")),
+    )
+
+
 def test_more_passes_are_no_test(vvm, rows, tmp_path):
     rows(200)
     vvm("learn", "rows.csv", "--passes", "3", "--json", "m.json", "--model", "m.vvm", "-q", *FAST)

@@ -87,6 +87,8 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         The number of rows learned.
     gaps_ : ndarray of shape (n_columns,)
         The missing values seen in each column.
+    is_categorical_ : ndarray of shape (n_columns,)
+        Which columns hold names.
     takes_new_classes_ : bool
         Whether classes may still come that have not been seen.
     n_awake_ : int
@@ -310,6 +312,12 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         """The missing values seen in each column."""
         check_is_fitted(self)
         return self._inputs.gaps.copy()
+
+    @property
+    def is_categorical_(self) -> Any:
+        """Which columns hold names."""
+        check_is_fitted(self)
+        return np.array(self._named, bool)
 
     @property
     def takes_new_classes_(self) -> bool:

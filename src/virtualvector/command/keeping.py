@@ -18,7 +18,7 @@ class Kept(NamedTuple):
     """What a run knows, and what its rows look like."""
 
     known: Known
-    label: str
+    label: str | None  # None: nobody said
     columns: tuple[Column, ...]
 
 
@@ -40,25 +40,30 @@ def keep(path: Path, kept: Kept) -> None:
 
 
 def take_up(path: Path) -> Kept:
-    """Read a model file that `vvm learn` wrote."""
-    from virtualvector import AutoVVMClassifier, files
+    """Read a model file to go on from; one that was saved in Python has learned no stream yet."""
+    from virtualvector import AutoVVMClassifier
     from virtualvector.command.learning import Known
+    from virtualvector.command.trained import trained
     from virtualvector.evaluation import Tally
-    from virtualvector.streams import Column
 
-    model, notes, _ = files.read(path)
-    about = notes or {}
-    if not isinstance(model, AutoVVMClassifier) or "tally" not in about:
+    found = trained(path)
+    if not isinstance(found.model, AutoVVMClassifier) or found.columns is None:
         raise BadInput(
-            f"{path}: found a model that was saved in Python; expected one that vvm learn wrote."
+            f"{path}: found a model that vvm learn cannot go on with; expected an "
+            "AutoVVMClassifier that knows the names of its columns."
         )
-    try:
-        tally = Tally.from_dict(about["tally"])
-        known = Known(model, tally, int(about["passes"]), int(about["rows"]), int(about["strange"]))
-        columns = tuple(Column(str(name), bool(named)) for name, named in about["columns"])
-        return Kept(known, str(about["label"]), columns)
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"{path}: the notes of vvm learn in it are damaged ({error}).") from error
+    about = found.about
+    if about is None:
+        known = Known(found.model, Tally(tuple(found.classes.tolist())))
+    else:
+        try:
+            tally = Tally.from_dict(about["tally"])
+            known = Known(
+                found.model, tally, *(int(about[n]) for n in ("passes", "rows", "strange"))
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{path}: the notes of vvm learn in it are damaged: {error}.") from error
+    return Kept(known, found.label, found.columns)
 
 
 def make_room(path: Path) -> Path | None:

@@ -240,7 +240,7 @@ def learn(
             fresh = choice.model(reader.columns, len(declared or reader.first_classes), seed)
             kept = Kept(Known(fresh, Tally(declared)), str(reader.label), reader.columns)
         else:
-            kept = before
+            kept = before._replace(label=str(reader.label))
             choice.check_same(kept.known.model)
         kept.known.model.set_params(n_jobs=jobs)
         if not quiet:
@@ -251,7 +251,7 @@ def learn(
         with live(kept.known.tally, quiet) as show:
             run = Run(
                 kept.known,
-                kept.label,
+                str(reader.label),
                 declared,
                 show,
                 save=None if model is None else _keeping(model, kept),

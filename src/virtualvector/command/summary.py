@@ -101,7 +101,7 @@ def write_report(kept: Kept, said: dict[str, Any], title: str, path: Path) -> No
 
     about = {
         "source": title,
-        "label": kept.label,
+        "label": str(kept.label),
         "seconds": f"{said['seconds']:.1f}, {said['rows_per_second']:,.0f} rows per second",
     }
     page = render(of_model(kept.known.model, kept.known.tally, title, about))

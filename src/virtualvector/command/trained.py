@@ -20,8 +20,9 @@ class Trained(NamedTuple):
 
     path: Path
     model: Any
-    label: str | None  # None if it was learned from an array
+    label: str | None  # None if it was saved in Python
     columns: tuple[Column, ...] | None
+    about: dict[str, Any] | None  # notes of vvm learn
 
     @property
     def classes(self) -> NDArray[np.str_]:
@@ -63,10 +64,10 @@ def trained(path: Path) -> Trained:
     model, about, _ = files.read(path)
     if about and "columns" in about:
         columns = tuple(Column(str(name), bool(named)) for name, named in about["columns"])
-        return Trained(path, model, str(about["label"]), columns)
+        return Trained(path, model, str(about["label"]), columns, about)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return Trained(path, model, None, None)
+        return Trained(path, model, None, None, None)
     named = getattr(model, "is_categorical_", [False] * len(names))
     columns = tuple(Column(str(n), bool(k)) for n, k in zip(names, named, strict=True))
-    return Trained(path, model, None, columns)
+    return Trained(path, model, None, columns, None)
