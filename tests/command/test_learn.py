@@ -1,11 +1,14 @@
 """`vvm learn` and the verbs that read what it wrote."""
 
+import gzip
 import json
 import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +16,7 @@ from sklearn import metrics
 
 import virtualvector
 from virtualvector import AutoVVMClassifier, files
+from virtualvector.command.compiling import saying_when_compiling
 
 from .conftest import VVM, lines_of
 
@@ -414,3 +418,40 @@ def test_shipped_data_sets_are_listed(vvm):
         "thyroid",
         "ionosphere",
     ]
+
+
+def test_a_truncated_file_keeps_what_was_learned(vvm, rows, tmp_path):
+    packed = gzip.compress(rows(3000).read_bytes())
+    (tmp_path / "rows.csv.gz").write_bytes(packed[: len(packed) // 2])
+    done = vvm("learn", "rows.csv.gz", "--model", "m.vvm", "-q", *FAST)
+    assert done.code == 2
+    assert done.err.startswith("vvm: rows.csv.gz")
+    assert done.err.count("\n") == 1
+    assert 0 < learned_rows(tmp_path / "m.vvm") < 3000
+    assert f"{learned_rows(tmp_path / 'm.vvm'):,} rows" in done.err
+
+
+def test_a_terminal_has_a_live_line(rows, tmp_path):
+    rows(3000)
+    ours, theirs = os.openpty()
+    command = [VVM, "learn", "rows.csv", *FAST]
+    environment = os.environ | {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "120"}
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=theirs, stdout=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # which is how the end of a terminal shows
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    assert run.wait(60) == 0
+    assert b"3,000\x1b[0m rows," in shown
+    assert b"1 awake" in shown
+    assert b"\x1b[3" not in shown  # no colour
+
+
+def test_compiling_is_said_once(capsys):
+    with saying_when_compiling():
+        numba.njit(lambda x: x + 1)(1)
+        numba.njit(lambda x: x + 2)(1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines] == ["Compiling;", "Compiled"]
