@@ -10,7 +10,7 @@ demo: .venv/.installed  ## learn Spambase online, watch the error fall, and writ
 	@echo "Written: spambase.vvm, and spambase.html for your browser"
 
 test: lint  ## run every check and test
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 lint: .venv/.developing
 	$(BIN)/ruff check .
