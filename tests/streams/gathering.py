@@ -18,7 +18,7 @@ def all_of(reader):
     try:
         for batch in reader:
             columns = [column.to_pylist() for column in batch.table.columns]
-            if batch.labels is not None:
+            if len(batch.labels):
                 columns.append(batch.labels.tolist())
             rows += zip(*columns, strict=True)
     except BadInput as error:
