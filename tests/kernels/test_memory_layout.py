@@ -56,7 +56,7 @@ CASES = {
         lambda rng, d: [rng.normal(size=d), rng.normal(size=d)],
     ),
     "rank_one": (
-        lambda a: rank_one(a[0], a[1].size, a[1], -0.3),
+        lambda a: rank_one(a[0], a[1].size, a[1].size, a[1], -0.3),
         lambda rng, d: [rng.normal(size=(d, d)), rng.normal(size=d)],
     ),
     "dot": (

@@ -84,7 +84,7 @@ def test_a_variance_stays_positive_where_the_dense_update_fails():
 
 def test_rank_one_touches_the_leading_block_only():
     matrix, column = np.zeros((4, 4)), np.arange(1.0, 5.0)
-    rank_one(matrix, 3, column, 2.0)
+    rank_one(matrix, 3, 3, column, 2.0)
     expected = np.zeros((4, 4))
     expected[:3, :3] = 2 * np.outer(column[:3], column[:3])
     np.testing.assert_array_equal(matrix, expected)

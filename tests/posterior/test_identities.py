@@ -92,4 +92,4 @@ def test_the_space_changes_when_there_are_more_points_than_weights():
     assert state.gram.size == 0
     assert state.counts[0] == 60
     few, _ = learned(X[:8], y[:8], buffer_size=9)
-    assert few.gram.shape == (10, 10)
+    assert few.gram.shape == (16, 16)

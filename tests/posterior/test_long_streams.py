@@ -102,7 +102,7 @@ def test_what_is_updated_stays_what_its_definition_says(d, merge_pairs):
     precision = np.linalg.inv(covariance) + (points.T * sites[0]) @ points
     mean = np.linalg.solve(precision, np.linalg.solve(covariance, state.mean) + points.T @ sites[1])
     if state.gram.size:
-        np.testing.assert_allclose(state.images[:n], points @ covariance, atol=1e-11)
+        np.testing.assert_allclose(state.products[:, :n], state.factor @ points.T, atol=1e-11)
         np.testing.assert_allclose(state.gram[:n, :n], points @ covariance @ points.T, atol=1e-11)
         under = points @ np.linalg.solve(precision, points.T)
         np.testing.assert_allclose(state.covariances[:n, :n], under, atol=1e-10)

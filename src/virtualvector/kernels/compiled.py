@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,4 +68,10 @@ def woven(function: Function) -> Function:
     """
     options = _OPTIONS | {"no_cpython_wrapper": True, "inline": "always"}
     result: Function = numba.njit(**options)(function)
+    return result
+
+
+def shared(function: Function) -> Function:
+    """Leave a function to Python as it is, and compile it where a kernel calls it."""
+    result: Function = register_jitable(**_OPTIONS)(function)
     return result

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.normal import cdf, hazard, log_cdf
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -71,25 +71,9 @@ def _log1p_minus_identity(x: float) -> float:
     return total
 
 
-@compiled
-def divergence(z: float, label_noise: float) -> float:
-    """D(z): how far one factor is from its Gaussian stand-in (one term of eq. 13).
-
-    D = KL(f·N(m, v)/Z ‖ moment-matched Gaussian) = E/Z − log Z + ½[hz + log(1 − h(h+z))] with
-    E = ε log ε Φ(−z) + (1−ε) log(1−ε) Φ(z): eqs. 38 and 46–50 with both terms of eq. 38 kept,
-    and Φ where eqs. 48 and 50 print φ. With margin noise it is the divergence over the weights
-    and the noise together, an upper bound of the one over the weights: see `weight_divergence`.
-
-    Each branch measures Z from the value that it tends to, so that a small D keeps its digits.
-
-    Examples
-    --------
-    >>> round(divergence(-1.0, 0.0), 8), round(divergence(0.0, 0.0), 8)
-    (0.27147411, 0.18699441)
-    >>> round(divergence(-1.0, 0.1), 8)
-    0.19566374
-    """
-    h, mean, variance = slopes(z, label_noise)
+@part
+def _divergence(z: float, label_noise: float, h: float, mean: float, variance: float) -> float:
+    """D(z), given what `slopes` returns at z."""
     if label_noise == 0.0 and z < 0.0:
         return _LOG_ROOT_TWO_PI + math.log(h) + 0.5 * (z * mean + math.log(variance))
     certainty = 1.0 - 2.0 * label_noise
@@ -115,6 +99,28 @@ def divergence(z: float, label_noise: float) -> float:
 
 
 @compiled
+def divergence(z: float, label_noise: float) -> float:
+    """D(z): how far one factor is from its Gaussian stand-in (one term of eq. 13).
+
+    D = KL(f·N(m, v)/Z ‖ moment-matched Gaussian) = E/Z − log Z + ½[hz + log(1 − h(h+z))] with
+    E = ε log ε Φ(−z) + (1−ε) log(1−ε) Φ(z): eqs. 38 and 46–50 with both terms of eq. 38 kept,
+    and Φ where eqs. 48 and 50 print φ. With margin noise it is the divergence over the weights
+    and the noise together, an upper bound of the one over the weights: see `weight_divergence`.
+
+    Each branch measures Z from the value that it tends to, so that a small D keeps its digits.
+
+    Examples
+    --------
+    >>> round(divergence(-1.0, 0.0), 8), round(divergence(0.0, 0.0), 8)
+    (0.27147411, 0.18699441)
+    >>> round(divergence(-1.0, 0.1), 8)
+    0.19566374
+    """
+    h, mean, variance = slopes(z, label_noise)
+    return _divergence(z, label_noise, h, mean, variance)
+
+
+@compiled
 def weight_divergence(z: float, variance: float, margin_noise: float, label_noise: float) -> float:
     """About how far a factor is from its stand-in, as far as the weights are concerned.
 
@@ -131,9 +137,11 @@ def weight_divergence(z: float, variance: float, margin_noise: float, label_nois
     >>> float(f"{weight_divergence(0.0, 1.0, 19.0, 0.0):.2g}")
     1.2e-06
     """
+    h, tilted_mean, tilted_variance = slopes(z, label_noise)
     share = variance / (variance + margin_noise)
-    tilted = share * slopes(z, label_noise)[2]
-    return divergence(z, label_noise) * (tilted / (1.0 - share + tilted)) ** 3
+    tilted = share * tilted_variance
+    kept = tilted / (1.0 - share + tilted)
+    return _divergence(z, label_noise, h, tilted_mean, tilted_variance) * kept * kept * kept
 
 
 @compiled
@@ -152,10 +160,10 @@ def matched_site(
     >>> round(z, 6), round(precision, 6), round(shift, 6)
     (0.333333, 0.380111, 0.835505)
     """
-    total = variance + margin_noise
-    scale = math.sqrt(total)
-    z = clip_margin(mean / scale)
+    scale = math.sqrt(variance + margin_noise)
+    inverse = 1.0 / scale
+    z = clip_margin(mean * inverse)
     h, tilted_mean, tilted_variance = slopes(z, label_noise)
     precision = h * tilted_mean / (variance * tilted_variance + margin_noise)
-    new_mean = scale * tilted_mean - h * (margin_noise / scale)
-    return z, precision, new_mean * precision + h / scale
+    new_mean = scale * tilted_mean - h * margin_noise * inverse
+    return z, precision, new_mean * precision + h * inverse

@@ -11,9 +11,11 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, shared
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+_AT_ONCE = 16
 
 
 @compiled
@@ -63,12 +65,19 @@ def multiply_transposed(factor: Array, x: Array, out: Array) -> None:
 
 
 @compiled
-def rotate_row(row: Array, image: Array, last: int, keep: float, take: float, add: float) -> None:
+def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, add: float) -> None:
     """One row of `condition`: row ← keep·row − take·image while image ← image + add·row."""
-    for i in range(last + 1):
+    for i in range(size):
         entry = row[i]
         row[i] = keep * entry - take * image[i]
         image[i] += add * entry
+
+
+@compiled
+def rotation(before: float, entry: float, precision: float) -> tuple[float, float, float]:
+    """The numbers of one row of `condition`: α_j, and what is kept and taken of row and image."""
+    after = before + precision * entry * entry
+    return after, math.sqrt(before / after), precision * entry / math.sqrt(before * after)
 
 
 @compiled
@@ -79,15 +88,41 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
     α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
     have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
     """
-    before = 1.0
+    alpha = 1.0
     for j in range(product.shape[0]):
         image[j] = 0.0
-        entry = product[j]
-        after = before + precision * entry * entry
-        keep = math.sqrt(before / after)
-        take = precision * entry / math.sqrt(before * after)
-        rotate_row(factor[j], image, j, keep, take, entry)
-        before = after
+        alpha, keep, take = rotation(alpha, product[j], precision)
+        rotate_row(factor[j], image, j + 1, keep, take, product[j])
+
+
+@compiled
+def condition_with(
+    factor: Array, products: Array, size: int,
+    product: Array, precision: float, image: Array, column: Array,
+) -> None:  # fmt: skip
+    """As `condition`, and let the first ``size`` columns of ``products``, Uyᵢ each, follow U.
+
+    They are rotated as if they were columns of U, which leaves the old yᵢᵀVx in ``column``.
+    """
+    alpha = 1.0
+    for i in range(size):
+        column[i] = 0.0
+    for j in range(product.shape[0]):
+        image[j] = 0.0
+        alpha, keep, take = rotation(alpha, product[j], precision)
+        rotate_row(factor[j], image, j + 1, keep, take, product[j])
+        rotate_row(products[j], column, size, keep, take, product[j])
+
+
+@compiled
+def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
+    """Write xᵀP into ``out`` for the first ``size`` columns of P."""
+    for i in range(size):
+        out[i] = 0.0
+    for j in range(x.shape[0]):
+        scale = x[j]
+        for i in range(size):
+            out[i] += scale * products[j, i]
 
 
 @compiled
@@ -111,10 +146,16 @@ def widen(factor: Array, x: Array, last: int) -> None:
         turn(factor[j], x, j, factor[j, j] / radius, x[j] / radius)
 
 
+@shared
+def whole_vectors(size: int) -> int:
+    """Round up to so many numbers as a loop deals with at once: what is left over is slow."""
+    return -(-size // _AT_ONCE) * _AT_ONCE
+
+
 @compiled
-def rank_one(matrix: Array, size: int, column: Array, scale: float) -> None:
-    """Add ``scale·column·columnᵀ`` to the leading ``size × size`` block."""
+def rank_one(matrix: Array, size: int, width: int, column: Array, scale: float) -> None:
+    """Add ``scale·column·columnᵀ`` to the leading block of ``size`` rows and ``width`` columns."""
     for i in range(size):
         entry = scale * column[i]
-        for j in range(size):
+        for j in range(width):
             matrix[i, j] += entry * column[j]

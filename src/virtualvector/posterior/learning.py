@@ -94,7 +94,7 @@ def grow(state: State, settings: Settings) -> State:
 def mirror(state: State) -> State:
     """Return the posterior for the same rows with all labels swapped: w has become −w."""
     state = copy_state(state)
-    for name in ("mean", "points", "images", "weight_mean"):
+    for name in ("mean", "points", "products", "weight_mean"):
         getattr(state, name)[:] *= -1.0
     return state
 
@@ -118,8 +118,11 @@ def with_more_weights(state: State, at: int, n_more: int) -> State:
     def vectors(array: Array) -> Array:
         return np.insert(array, [at] * n_more, 0.0, axis=-1)
 
+    def rows(array: Array) -> Array:
+        return np.insert(array, [at] * n_more, 0.0, axis=0)
+
     def factor(array: Array) -> Array:
-        wider = np.insert(vectors(array), [at] * n_more, 0.0, axis=0)
+        wider = rows(vectors(array))
         wider[range(at, at + n_more), range(at, at + n_more)] = 1.0
         return wider
 
@@ -129,7 +132,7 @@ def with_more_weights(state: State, at: int, n_more: int) -> State:
             mean=vectors(state.mean),
             factor=factor(state.factor),
             points=vectors(state.points),
-            images=vectors(state.images),
+            products=state.products if weight_space else rows(state.products),
             weight_mean=vectors(state.weight_mean) if weight_space else state.weight_mean,
             weight_factor=factor(state.weight_factor) if weight_space else state.weight_factor,
         )

@@ -10,9 +10,12 @@ import math
 
 from virtualvector.kernels.compiled import compiled, part
 from virtualvector.kernels.likelihood import matched_site
+from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.stand_in import (
+    in_margin_space,
     marginal,
     move,
+    move_margins,
     refresh,
     smallest_variance,
     weakened,
@@ -23,13 +26,46 @@ _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
 
 
+# A margin that has moved by less than this share of the tolerance since its stand-in was matched
+# would not move it by more than the tolerance.
+_UNMOVED = 0.25
+
+
 @part
-def cavity(state: State, i: int, mean: float, variance: float) -> tuple[bool, float, float]:
-    """q̃ without the stand-in of point i (eq. 34), along its margin; first whether it is proper."""
-    room = 1.0 - state.precisions[i] * variance
+def cavity(
+    mean: float, variance: float, precision: float, shift: float
+) -> tuple[bool, float, float]:
+    """q̃ without one stand-in (eq. 34), along its margin; first whether it is proper."""
+    room = 1.0 - precision * variance
     if not (variance > 0.0 and room > _SMALLEST_ROOM):
         return False, 0.0, 1.0
-    return True, (mean - state.shifts[i] * variance) / room, variance / room
+    return True, (mean - shift * variance) / room, variance / room
+
+
+@part
+def change(
+    mean: float, variance: float, precision: float, shift: float,
+    noise: float, floor: float, label_noise: float, damping: float,
+) -> tuple[float, float, float, bool]:  # fmt: skip
+    """What matching one stand-in factor to its true factor changes.
+
+    Returns how far the margin moves, in its standard deviations, by how much precision and shift of
+    the stand-in change, and whether the margin would have to become narrower than can be
+    represented. Nothing moves if the cavity is improper or already that narrow.
+    """
+    proper, cavity_mean, cavity_variance = cavity(mean, variance, precision, shift)
+    if not proper or cavity_variance <= floor:
+        return 0.0, 0.0, 0.0, False
+    _, wanted, new_shift = matched_site(cavity_mean, cavity_variance, noise, label_noise)
+    new_precision, new_shift = weakened(cavity_mean, cavity_variance, wanted, new_shift, floor)
+    more_precision = damping * (new_precision - precision)
+    more_shift = damping * (new_shift - shift)
+    growth = 1.0 + more_precision * variance
+    if not growth > 0.0:
+        return 0.0, 0.0, 0.0, False
+    moved = abs(more_shift - more_precision * mean) * math.sqrt(variance)
+    movement = max(moved, abs(more_precision) * variance) / growth
+    return movement, more_precision, more_shift, new_precision != wanted
 
 
 @part
@@ -38,29 +74,14 @@ def visit(
 ) -> float:
     """Match one stand-in factor to its true factor; return how far the margin moved.
 
-    The distance is in standard deviations of the margin; it is infinite if the margin would have to
-    become narrower than can be represented. A move within the tolerance is not made, and neither is
-    one whose cavity is improper or already that narrow.
+    It is infinite if the margin would have to become narrower than can be represented. A move
+    within the tolerance is not made.
     """
     mean, variance = marginal(state, i, work)
-    proper, cavity_mean, cavity_variance = cavity(state, i, mean, variance)
-    floor = smallest_variance(state, i)
-    if not proper or cavity_variance <= floor:
-        return 0.0
-    _, precision, shift = matched_site(
-        cavity_mean, cavity_variance, state.noises[i], settings.label_noise
-    )
-    wanted = precision
-    precision, shift = weakened(cavity_mean, cavity_variance, precision, shift, floor)
-    too_narrow = precision != wanted
-    precision = damping * (precision - state.precisions[i])
-    shift = damping * (shift - state.shifts[i])
-
-    growth = 1.0 + precision * variance
-    if not growth > 0.0:
-        return 0.0
-    change = abs(shift - precision * mean) * math.sqrt(variance)
-    movement = max(change, abs(precision) * variance) / growth
+    movement, precision, shift, too_narrow = change(
+        mean, variance, state.precisions[i], state.shifts[i], state.noises[i],
+        smallest_variance(state, i), settings.label_noise, damping,
+    )  # fmt: skip
     if movement > settings.tolerance:
         move(state, n, i, mean, variance, precision, shift, work)
         state.precisions[i] += precision
@@ -68,32 +89,86 @@ def visit(
     return math.inf if too_narrow else movement
 
 
+@part
+def sweep_margins(
+    margins: Array, covariances: Array, precisions: Array, shifts: Array, noises: Array,
+    floors: Array, seen_means: Array, seen_variances: Array, column: Array,
+    n: int, label_noise: float, tolerance: float, damping: float,
+) -> float:  # fmt: skip
+    """`visit` every point in margin space, newest first; return the largest movement.
+
+    The inner loop of the engine: it takes the few arrays that it needs, because handing over a
+    whole state takes longer than a visit. A point is passed by if its margin is where it was when
+    its stand-in was matched.
+    """
+    largest = 0.0
+    for i in range(n - 1, -1, -1):
+        mean, variance = margins[i], covariances[i, i]
+        little = _UNMOVED * tolerance
+        moved = mean - seen_means[i]
+        if (
+            abs(variance - seen_variances[i]) < little * variance
+            and moved * moved < little * little * variance
+        ):
+            continue
+        movement, precision, shift, too_narrow = change(
+            mean, variance, precisions[i], shifts[i], noises[i], floors[i], label_noise, damping
+        )
+        if movement > tolerance:
+            growth = 1.0 + precision * variance
+            step = (shift - precision * mean) / growth
+            move_margins(margins, covariances, n, i, -precision / growth, step, column)
+            precisions[i] += precision
+            shifts[i] += shift
+        if too_narrow:
+            return math.inf
+        largest = max(largest, movement)
+        seen_means[i] = margins[i]
+        seen_variances[i] = covariances[i, i] if damping == 1.0 else 0.0
+    return largest
+
+
+@part
+def sweep(state: State, settings: Settings, n: int, damping: float, work: Workspace) -> float:
+    """Visit every point, newest first: it is the one that has something to say."""
+    if in_margin_space(state):
+        return sweep_margins(
+            state.margins, state.covariances, state.precisions, state.shifts, state.noises,
+            work.floors, work.seen_means, work.seen_variances, work.column,
+            n, settings.label_noise, settings.tolerance, damping,
+        )  # fmt: skip
+    movement = 0.0
+    for i in range(n - 1, -1, -1):
+        movement = max(movement, visit(state, settings, n, i, damping, work))
+    return movement
+
+
 @compiled
 def propagate(state: State, settings: Settings, work: Workspace) -> tuple[int, bool]:
     """Sweep over the points until none moves; return the number of sweeps and whether they served.
 
-    The newest point goes first: it is the one that has something to say. Sweeps are damped when
-    they stop coming closer to a fixed point. Without noise there may be none: rows can contradict
-    each other, and stand-ins would become narrower forever. Then they are put back as they were.
+    Sweeps are damped when they stop coming closer to a fixed point. Without noise there may be
+    none: rows can contradict each other, and stand-ins would become narrower forever. Then they are
+    put back as they were.
     """
     n = state.counts[POINTS]
     for i in range(n):
         work.precisions[i] = state.precisions[i]
         work.shifts[i] = state.shifts[i]
+        work.floors[i] = smallest_variance(state, i)
+        work.seen_variances[i] = 0.0
     damping = 1.0
     previous = math.inf
-    for sweep in range(settings.max_sweeps):
-        movement = 0.0
-        for i in range(n - 1, -1, -1):
-            movement = max(movement, visit(state, settings, n, i, damping, work))
+    for k in range(settings.max_sweeps):
+        movement = sweep(state, settings, n, damping, work)
         if movement <= settings.tolerance:
-            return sweep + 1, True
+            return k + 1, True
         if math.isinf(movement):
             for i in range(n):
                 state.precisions[i] = work.precisions[i]
                 state.shifts[i] = work.shifts[i]
             refresh(state, work)
-            return sweep + 1, False
+            return k + 1, False
         if movement >= previous:
             damping = max(0.5 * damping, _SMALLEST_DAMPING)
         previous = movement

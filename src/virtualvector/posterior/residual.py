@@ -7,9 +7,11 @@ from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
     condition,
+    condition_with,
     dot,
     multiply,
     rank_one,
+    whole_vectors,
 )
 from virtualvector.posterior.stand_in import SMALLEST, in_margin_space, weakened
 from virtualvector.posterior.state import POINTS, State, Workspace
@@ -17,24 +19,35 @@ from virtualvector.posterior.state import POINTS, State, Workspace
 
 @part
 def absorb(state: State, vector: Array, precision: float, shift: float, work: Workspace) -> None:
-    """Multiply r by exp(shift·u − ½·precision·u²), u = vectorᵀw (eq. 14).
+    """Multiply r by exp(shift·u − ½·precision·u²), u = vectorᵀw (eq. 14)."""
+    multiply(state.factor, vector, work.product)
+    absorb_product(state, vector, precision, shift, work)
+
+
+@part
+def absorb_product(
+    state: State, vector: Array, precision: float, shift: float, work: Workspace
+) -> None:
+    """As `absorb`; U·vector is in ``work.product`` already.
 
     The margins of the points under r follow; q̃ is left to the caller. Callers avoid factors that
     would make r improper; what rounding or `SMALLEST` leaves of that is cut off here, so that r is
     proper whatever happens.
     """
-    variance = multiply(state.factor, vector, work.product)
+    variance = dot(work.product, work.product)
     if not variance > 0.0:  # the difference of two equal points
         return
     mean = dot(vector, state.mean)
     floor = SMALLEST * dot(vector, vector)
     precision, shift = weakened(mean, variance, precision, shift, floor)
     growth = 1.0 + precision * variance
-    condition(state.factor, work.product, precision, work.image)
+    n = state.counts[POINTS] if in_margin_space(state) else 0
+    if n > 0:
+        width = whole_vectors(n)
+        condition_with(
+            state.factor, state.products, width, work.product, precision, work.image, work.column
+        )
+        rank_one(state.gram, n, width, work.column, -precision / growth)
+    else:
+        condition(state.factor, work.product, precision, work.image)
     add_scaled(state.mean, (shift - precision * mean) / growth, work.image)
-    if in_margin_space(state):
-        n = state.counts[POINTS]
-        for i in range(n):
-            work.column[i] = dot(state.points[i], work.image)
-            add_scaled(state.images[i], -precision / growth * work.column[i], work.image)
-        rank_one(state.gram, n, work.column, -precision / growth)

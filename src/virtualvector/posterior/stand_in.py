@@ -15,8 +15,9 @@ from virtualvector.kernels.triangular import (
     copy,
     dot,
     multiply,
-    multiply_transposed,
+    multiply_rows,
     rank_one,
+    whole_vectors,
 )
 from virtualvector.posterior.state import POINTS, State, Workspace
 
@@ -105,6 +106,20 @@ def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
 
 
 @part
+def move_margins(
+    margins: Array, covariances: Array, n: int, i: int, scale: float, step: float, column: Array
+) -> None:
+    """Add ``step`` times column i of the covariances S to the means, and ``scale·SᵢSᵢᵀ`` to S."""
+    width = whole_vectors(n)
+    row = covariances[i]
+    for j in range(width):
+        column[j] = row[j]
+    rank_one(covariances, n, width, column, scale)
+    for j in range(width):
+        margins[j] += step * column[j]
+
+
+@part
 def move(
     state: State, n: int, i: int, mean: float, variance: float,
     precision: float, shift: float, work: Workspace,
@@ -116,11 +131,7 @@ def move(
     growth = 1.0 + precision * variance
     step = (shift - precision * mean) / growth
     if in_margin_space(state):
-        for j in range(n):
-            work.column[j] = state.covariances[i, j]
-        rank_one(state.covariances, n, work.column, -precision / growth)
-        for j in range(n):
-            state.margins[j] += step * work.column[j]
+        move_margins(state.margins, state.covariances, n, i, -precision / growth, step, work.column)
     else:
         condition(state.weight_factor, work.product, precision, work.image)
         add_scaled(state.weight_mean, step, work.image)
@@ -165,12 +176,9 @@ def reproject(state: State, work: Workspace) -> None:
     if in_margin_space(state):
         for i in range(n):
             state.fresh[i] = multiply(state.factor, state.points[i], work.product)
-            multiply_transposed(state.factor, work.product, state.images[i])
-        for i in range(n):
-            for j in range(i + 1):
-                entry = dot(state.points[j], state.images[i])
-                state.gram[i, j] = entry
-                state.gram[j, i] = entry
+            write_column(state.products, i, work.product)
+            multiply_rows(state.products, i + 1, work.product, work.column)
+            write_cross(state.gram, i, work.column)
     refresh(state, work)
 
 
@@ -202,18 +210,19 @@ def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
         return marginal(state, n, work)
 
     variance = multiply(state.factor, point, work.product)
-    image = state.images[n]
-    multiply_transposed(state.factor, work.product, image)
+    write_column(state.products, n, work.product)
     mean = dot(point, state.mean)
-    for i in range(n):
-        state.gram[n, i] = dot(state.points[i], image)
-        state.gram[i, n] = state.gram[n, i]
-        work.column[i] = state.precisions[i] * state.gram[n, i]
-        mean += state.gram[n, i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
-    state.gram[n, n] = variance
+    if n > 0:
+        multiply_rows(state.products, n, work.product, work.column)
+    work.column[n] = variance
+    write_cross(state.gram, n, work.column)
     state.fresh[n] = variance
     # With S the covariances under q̃, T = diag(τ), g the new row of the Gram matrix: the new row
     # of S is g − S T g.
+    for i in range(n):  # not in the loop below: see `write_point`
+        mean += state.gram[n, i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
+    for i in range(n):
+        work.column[i] = state.precisions[i] * state.gram[n, i]
     for i in range(n):
         entry = state.gram[n, i] - dot(state.covariances[i, :n], work.column[:n])
         state.covariances[n, i] = entry
@@ -226,13 +235,32 @@ def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
 
 
 @part
-def _move_row(matrix: Array, source: int, target: int, last: int) -> None:
-    """Let row and column ``source`` of a symmetric matrix take the place of ``target``."""
-    for i in range(last + 1):
-        matrix[target, i] = matrix[source, i]
-    for i in range(last + 1):
-        matrix[i, target] = matrix[i, source]
-    matrix[target, target] = matrix[source, source]
+def write_column(matrix: Array, i: int, column: Array) -> None:
+    """Write column i."""
+    for k in range(column.shape[0]):
+        matrix[k, i] = column[k]
+
+
+@part
+def write_cross(matrix: Array, i: int, entries: Array) -> None:
+    """Write row and column i of a symmetric matrix as far as its diagonal."""
+    for k in range(i + 1):
+        matrix[i, k] = entries[k]
+    for k in range(i):
+        matrix[k, i] = entries[k]
+
+
+@part
+def _move_last(matrix: Array, target: int, last: int) -> None:
+    """Let the last row and column of a symmetric matrix take the place of others, and clear it."""
+    matrix[last, target] = matrix[last, last]
+    for k in range(last):
+        entry = matrix[last, k]
+        matrix[target, k] = entry
+        matrix[k, target] = entry
+        matrix[last, k] = 0.0
+        matrix[k, last] = 0.0
+    matrix[last, last] = 0.0
 
 
 @part
@@ -243,18 +271,20 @@ def forget(state: State, j: int) -> None:
     """
     last = state.counts[POINTS] - 1
     state.counts[POINTS] = last
-    if j == last:
-        return
-    copy(state.points[last], state.points[j])
-    state.noises[j] = state.noises[last]
-    state.born[j] = state.born[last]
-    state.precisions[j] = state.precisions[last]
-    state.shifts[j] = state.shifts[last]
+    if j < last:
+        copy(state.points[last], state.points[j])
+        state.noises[j] = state.noises[last]
+        state.born[j] = state.born[last]
+        state.precisions[j] = state.precisions[last]
+        state.shifts[j] = state.shifts[last]
     if in_margin_space(state):
-        copy(state.images[last], state.images[j])
         state.margins[j] = state.margins[last]
+        state.margins[last] = 0.0
         state.fresh[j] = state.fresh[last]
-        _move_row(state.gram, last, j, last)
-        _move_row(state.covariances, last, j, last)
+        for k in range(state.products.shape[0]):
+            state.products[k, j] = state.products[k, last]
+            state.products[k, last] = 0.0
+        _move_last(state.gram, j, last)
+        _move_last(state.covariances, j, last)
     if state.distances.shape[0] > 0:
-        _move_row(state.distances, last, j, last)
+        _move_last(state.distances, j, last)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.triangular import Array
+from virtualvector.kernels.triangular import Array, whole_vectors
 
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
@@ -49,12 +49,13 @@ class State(NamedTuple):
     born: IntArray  # (c,)  the number of the row that brought the point
     precisions: Array  # (c,)  τᵢ
     shifts: Array  # (c,)  νᵢ
-    # Margin space: the margins under r and under q̃.
-    images: Array  # (c, d)  V bᵢ
-    fresh: Array  # (c,)  bᵢᵀV bᵢ when the image was last computed from V
-    gram: Array  # (c, c)  bᵢᵀV bⱼ
-    margins: Array  # (c,)   means under q̃
-    covariances: Array  # (c, c) under q̃
+    # Margin space: the margins under r and under q̃. Rows over points are filled up with zeros to
+    # a width w that is a multiple of 16, so that loops over them run at full speed.
+    products: Array  # (d, w)  U bᵢ, in columns
+    fresh: Array  # (c,)  |U bᵢ|² when the product was last computed from U
+    gram: Array  # (w, w)  bᵢᵀV bⱼ
+    margins: Array  # (w,)  means under q̃
+    covariances: Array  # (w, w)  under q̃
     # Weight space: the weights under q̃.
     weight_mean: Array  # (d,)
     weight_factor: Array  # (d, d)
@@ -98,10 +99,13 @@ class Workspace(NamedTuple):
     image: Array  # (d,)  Vx
     other: Array  # (d,)
     merged: Array  # (d,)
-    column: Array  # (c,)
+    column: Array  # (w,)
     divergences: Array  # (c,)
     precisions: Array  # (c,)  to go back to
     shifts: Array  # (c,)
+    floors: Array  # (c,)  the smallest variance that a margin can be given
+    seen_means: Array  # (c,)  the margin when its stand-in was last matched
+    seen_variances: Array  # (c,)
     pair_distances: Array  # (k,)
     pairs: IntArray  # (k, 2)
 
@@ -123,7 +127,9 @@ def empty_state(
     c = min(capacity, most_points(settings))
     if margin_space is None:
         margin_space = c <= d
-    m, w = (c, 0) if margin_space else (0, d)
+    in_weights = 0 if margin_space else d
+    in_margins = c if margin_space else 0
+    width = whole_vectors(in_margins)
     merging = c if may_merge(settings) else 0
     return State(
         mean=np.zeros(d),
@@ -133,13 +139,13 @@ def empty_state(
         born=np.zeros(c, np.int64),
         precisions=np.zeros(c),
         shifts=np.zeros(c),
-        images=np.zeros((m, d)),
-        fresh=np.zeros(m),
-        gram=np.zeros((m, m)),
-        margins=np.zeros(m),
-        covariances=np.zeros((m, m)),
-        weight_mean=np.zeros(w),
-        weight_factor=np.eye(w),
+        products=np.zeros((d if margin_space else 0, width)),
+        fresh=np.zeros(in_margins),
+        gram=np.zeros((width, width)),
+        margins=np.zeros(width),
+        covariances=np.zeros((width, width)),
+        weight_mean=np.zeros(in_weights),
+        weight_factor=np.eye(in_weights),
         distances=np.zeros((merging, merging)),
         counts=np.zeros(7, np.int64),
         sums=np.zeros(2),
@@ -172,10 +178,13 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         image=np.zeros(d),
         other=np.zeros(d),
         merged=np.zeros(d),
-        column=np.zeros(c),
+        column=np.zeros(whole_vectors(c)),
         divergences=np.zeros(c),
         precisions=np.zeros(c),
         shifts=np.zeros(c),
+        floors=np.zeros(c),
+        seen_means=np.zeros(c),
+        seen_variances=np.zeros(c),
         pair_distances=np.zeros(k),
         pairs=np.zeros((k, 2), np.int64),
     )

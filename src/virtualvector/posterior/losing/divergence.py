@@ -20,7 +20,7 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
     """
     for i in range(state.counts[POINTS]):
         mean, variance = marginal(state, i, work)
-        proper, mean, variance = cavity(state, i, mean, variance)
+        proper, mean, variance = cavity(mean, variance, state.precisions[i], state.shifts[i])
         work.divergences[i] = math.inf
         if proper:
             z = clip_margin(mean / math.sqrt(variance + state.noises[i]))

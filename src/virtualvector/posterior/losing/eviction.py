@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 
 from virtualvector.kernels.compiled import part, woven
-from virtualvector.kernels.triangular import copy
+from virtualvector.kernels.triangular import copy, multiply
 from virtualvector.posterior.propagation import cavity
-from virtualvector.posterior.residual import absorb
-from virtualvector.posterior.stand_in import forget, marginal, residual_variance
+from virtualvector.posterior.residual import absorb_product
+from virtualvector.posterior.stand_in import (
+    forget,
+    in_margin_space,
+    marginal,
+    residual_variance,
+)
 from virtualvector.posterior.state import POINTS, State, Workspace
 
 # A residual may become a hundred times wider along one direction in one step, and no more. Factors
@@ -51,7 +56,7 @@ def most_contradicted(state: State, work: Workspace) -> int:
     best, least = 0, math.inf
     for j in range(state.counts[POINTS]):
         mean, variance = marginal(state, j, work)
-        proper, mean, variance = cavity(state, j, mean, variance)
+        proper, mean, variance = cavity(mean, variance, state.precisions[j], state.shifts[j])
         z = mean / math.sqrt(variance + state.noises[j])
         if proper and z < least and may_evict(state, j, work):
             best, least = j, z
@@ -63,5 +68,10 @@ def evict(state: State, j: int, work: Workspace) -> None:
     """R ← r·f̃ⱼ (eq. 14); q̃ does not change."""
     precision, shift = state.precisions[j], state.shifts[j]
     copy(state.points[j], work.vector)
+    if in_margin_space(state):
+        for k in range(state.products.shape[0]):
+            work.product[k] = state.products[k, j]
+    else:
+        multiply(state.factor, work.vector, work.product)
     forget(state, j)
-    absorb(state, work.vector, precision, shift, work)
+    absorb_product(state, work.vector, precision, shift, work)
