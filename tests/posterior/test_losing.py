@@ -24,7 +24,7 @@ def lose(state, settings, work):
 @compiled
 def merge_closest(state, settings, work):
     measure_divergences(state, settings, work)
-    merge = best_merge(state, settings, work)
+    merge = best_merge(state, settings, np.inf, work)
     if merge.first >= 0:
         merge_points(state, merge, work)
     return merge

@@ -91,7 +91,7 @@ def inverse_adf(
         a, f_a = z, f_z
         best = a if abs(f_a) < abs(f_b) else b
         tolerance = 4e-16 * abs(best) + 1e-300
-        if f_z == 0.0 or abs(b - a) <= tolerance:
+        if f_z == 0.0 or abs(b - a) < 2.0 * tolerance:  # one more step could not halve it
             break
         weight = 0.5
         xi = (a - b) / (c - b)

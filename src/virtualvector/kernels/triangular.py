@@ -74,13 +74,6 @@ def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, ad
 
 
 @compiled
-def rotation(before: float, entry: float, precision: float) -> tuple[float, float, float]:
-    """The numbers of one row of `condition`: α_j, and what is kept and taken of row and image."""
-    after = before + precision * entry * entry
-    return after, math.sqrt(before / after), precision * entry / math.sqrt(before * after)
-
-
-@compiled
 def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
     """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
 
@@ -88,11 +81,16 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
     α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
     have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
     """
-    alpha = 1.0
+    alpha, before = 1.0, 1.0  # before: 1/√α_{j−1}
     for j in range(product.shape[0]):
         image[j] = 0.0
-        alpha, keep, take = rotation(alpha, product[j], precision)
-        rotate_row(factor[j], image, j + 1, keep, take, product[j])
+        entry = product[j]
+        keep = math.sqrt(alpha)
+        alpha += precision * entry * entry
+        after = 1.0 / math.sqrt(alpha)
+        take = precision * entry * before * after
+        rotate_row(factor[j], image, j + 1, keep * after, take, entry)
+        before = after
 
 
 @compiled
@@ -104,14 +102,19 @@ def condition_with(
 
     They are rotated as if they were columns of U, which leaves the old yᵢᵀVx in ``column``.
     """
-    alpha = 1.0
+    alpha, before = 1.0, 1.0
     for i in range(size):
         column[i] = 0.0
     for j in range(product.shape[0]):
         image[j] = 0.0
-        alpha, keep, take = rotation(alpha, product[j], precision)
-        rotate_row(factor[j], image, j + 1, keep, take, product[j])
-        rotate_row(products[j], column, size, keep, take, product[j])
+        entry = product[j]
+        keep = math.sqrt(alpha)
+        alpha += precision * entry * entry
+        after = 1.0 / math.sqrt(alpha)
+        take = precision * entry * before * after
+        rotate_row(factor[j], image, j + 1, keep * after, take, entry)
+        rotate_row(products[j], column, size, keep * after, take, entry)
+        before = after
 
 
 @compiled

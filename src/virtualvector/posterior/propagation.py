@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from virtualvector.kernels.compiled import compiled, part
-from virtualvector.kernels.likelihood import matched_site
+from virtualvector.kernels.likelihood import rematched_site
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.stand_in import (
     in_margin_space,
@@ -53,11 +53,15 @@ def change(
     the stand-in change, and whether the margin would have to become narrower than can be
     represented. Nothing moves if the cavity is improper or already that narrow.
     """
-    proper, cavity_mean, cavity_variance = cavity(mean, variance, precision, shift)
-    if not proper or cavity_variance <= floor:
+    room = 1.0 - precision * variance  # the cavity is N((m − νv)/room, v/room)
+    if not (room > _SMALLEST_ROOM and variance > floor * room):
         return 0.0, 0.0, 0.0, False
-    _, wanted, new_shift = matched_site(cavity_mean, cavity_variance, noise, label_noise)
-    new_precision, new_shift = weakened(cavity_mean, cavity_variance, wanted, new_shift, floor)
+    _, wanted, new_shift = rematched_site(mean, variance, precision, shift, noise, label_noise)
+    new_precision = wanted
+    growth = room + wanted * variance
+    if not (growth > 0.0 and floor * growth <= variance):
+        cavity_mean = (mean - shift * variance) / room
+        new_precision, new_shift = weakened(cavity_mean, variance / room, wanted, new_shift, floor)
     more_precision = damping * (new_precision - precision)
     more_shift = damping * (new_shift - shift)
     growth = 1.0 + more_precision * variance

@@ -213,7 +213,7 @@ def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
     write_column(state.products, n, work.product)
     mean = dot(point, state.mean)
     if n > 0:
-        multiply_rows(state.products, n, work.product, work.column)
+        multiply_rows(state.products, whole_vectors(n), work.product, work.column)
     work.column[n] = variance
     write_cross(state.gram, n, work.column)
     state.fresh[n] = variance

@@ -44,7 +44,7 @@ def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
     measure_divergences(state, settings, work)
     j = choose(state, settings, work)
     if state.distances.shape[0] > 0:
-        merge = best_merge(state, settings, work)
+        merge = best_merge(state, settings, work.divergences[j], work)
         if merge.cost < work.divergences[j]:
             row = min(state.born[merge.first], state.born[merge.second])
             merge_points(state, merge, work)

@@ -30,6 +30,7 @@ from virtualvector.posterior.state import POINTS, Settings, State, Workspace
 
 _SMALLEST_ROOM = 1e-10
 _SMALLEST_LENGTH = 0.01  # opposite points have no bisector
+_MOST_MORE = 1.25
 
 
 class Merge(NamedTuple):
@@ -235,14 +236,46 @@ def _keeps_residual_proper(state: State, merge: Merge, work: Workspace) -> bool:
     return growth2 > SMALLEST_GROWTH and math.isfinite(growth1 + growth2)
 
 
+@part
+def may_cost_less(
+    state: State, settings: Settings, i: int, j: int, limit: float, work: Workspace
+) -> bool:
+    """Whether merging two points may cost less than the limit, from what q̃ says of their bisector.
+
+    Its margin has other moments under the exact pair of factors than under q̃, which counts twice
+    what the two rows have in common: D′ is larger than q̃ has it, the more so the more the margins
+    are correlated without them, but never by more than `_MOST_MORE` and twice and a half of ρ².
+    In 10⁵ pairs of several streams it was by 1.03 at ρ < 0.2, 1.5 at 0.7, and 3 at 1.
+    """
+    proper, _, _, c11, c12, c22 = pair_cavity(state, i, j, work)
+    length = 4.0 - state.distances[i, j]
+    if not (proper and length > _SMALLEST_LENGTH):
+        return False
+    mean1, variance1 = marginal(state, i, work)
+    mean2, variance2 = marginal(state, j, work)
+    variance = (variance1 + 2.0 * covariance(state, i, j, work) + variance2) / length
+    noise = (math.sqrt(state.noises[i]) + math.sqrt(state.noises[j])) ** 2 / length
+    found, z, _, variance = inverse_adf(
+        (mean1 + mean2) / math.sqrt(length), variance, noise, settings.label_noise
+    )
+    if not found:
+        return True
+    kept = weight_divergence(z, variance, noise, settings.label_noise)
+    rho2 = c12 * c12 / ((c11 + state.noises[i]) * (c22 + state.noises[j]))
+    most = (_MOST_MORE + 2.5 * rho2) * kept
+    return work.divergences[i] + work.divergences[j] - most < limit
+
+
 @woven
-def best_merge(state: State, settings: Settings, work: Workspace) -> Merge:
-    """The cheapest merge among the k closest pairs."""
+def best_merge(state: State, settings: Settings, limit: float, work: Workspace) -> Merge:
+    """The cheapest merge among the k closest pairs, of those that may cost less than the limit."""
     best = no_merge()
     for k in range(find_closest_pairs(state, settings, work)):
-        candidate = propose(state, settings, work.pairs[k, 0], work.pairs[k, 1], work)
-        if candidate.cost < best.cost:
-            best = candidate
+        i, j = work.pairs[k, 0], work.pairs[k, 1]
+        if may_cost_less(state, settings, i, j, min(limit, best.cost), work):
+            candidate = propose(state, settings, i, j, work)
+            if candidate.cost < best.cost:
+                best = candidate
     return best
 
 
