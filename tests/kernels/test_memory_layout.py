@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from test_triangular import follow
 
 from virtualvector.kernels.triangular import (
     add_scaled,
     condition,
     dot,
     multiply,
-    multiply_transposed,
     rank_one,
 )
 from virtualvector.posterior.step import write_points
@@ -43,9 +43,15 @@ CASES = {
         lambda a: store(multiply(a[0], a[1], a[2]), a[3]),
         lambda rng, d: [triangular(rng, d), rng.normal(size=d), np.zeros(d), np.zeros(1)],
     ),
-    "multiply_transposed": (
-        lambda a: multiply_transposed(a[0], a[1], a[2]),
-        lambda rng, d: [triangular(rng, d), rng.normal(size=d), np.zeros(d)],
+    "follow": (
+        lambda a: follow(a[0], a[1], 16, a[2], 0.7, a[3], a[4]),
+        lambda rng, d: [
+            triangular(rng, d),
+            rng.normal(size=(d, 16)),
+            rng.normal(size=d),
+            np.zeros(d),
+            np.zeros(16),
+        ],
     ),
     "condition": (
         lambda a: condition(a[0], a[1], 0.7, a[2]),

@@ -3,13 +3,24 @@
 import numpy as np
 import pytest
 
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.triangular import (
     condition,
+    condition_with,
     multiply,
-    multiply_transposed,
+    multiply_rows,
     rank_one,
     widen,
 )
+
+
+@compiled
+def follow(factor, products, size, product, precision, image, column):
+    """Let products follow the factor; before that, multiply them by the new one."""
+    multiply_rows(products, size, product, column)
+    before = column[0]
+    condition_with(factor, products, size, product, precision, image, column)
+    return before
 
 
 def random_factor(rng, d):
@@ -22,12 +33,10 @@ def random_factor(rng, d):
 def test_products_are_those_of_the_dense_matrix(d):
     rng = np.random.default_rng(d)
     factor, x = random_factor(rng, d), rng.normal(size=d)
-    product, image = np.empty(d), np.empty(d)
+    product = np.empty(d)
     variance = multiply(factor, x, product)
-    multiply_transposed(factor, product, image)
     covariance = factor.T @ factor
     np.testing.assert_allclose(product, factor @ x, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(image, covariance @ x, rtol=1e-12, atol=1e-12)
     assert variance == pytest.approx(x @ covariance @ x)
 
 
@@ -49,6 +58,26 @@ def test_conditioning_adds_a_precision_along_one_direction(d, strength):
     np.testing.assert_allclose(image, old_image, rtol=1e-12, atol=1e-12)
     assert np.array_equal(factor, np.tril(factor))
     assert np.all(np.diag(factor) > 0)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 40])
+@pytest.mark.parametrize("strength", [-0.9, 0.0, 1.0, 1e6])
+def test_products_of_other_vectors_follow_the_factor(d, strength):
+    rng = np.random.default_rng(d)
+    factor, x, others = random_factor(rng, d), rng.normal(size=d), rng.normal(size=(d, 3))
+    covariance = factor.T @ factor
+    products, alone = np.zeros((d, 4)), factor.copy()
+    products[:, :3] = factor @ others
+    product, image, column = np.empty(d), np.empty(d), np.empty(4)
+    precision = strength / multiply(factor, x, product)
+    first = follow(factor, products, 4, product, precision, image, column)
+    expected = others.T @ covariance @ x
+    assert first == pytest.approx(expected[0])
+    np.testing.assert_allclose(column, [*expected, 0.0], rtol=1e-10, atol=1e-10)
+    scale = np.abs(products).max()
+    np.testing.assert_allclose(products[:, :3], factor @ others, rtol=1e-9, atol=1e-11 * scale)
+    condition(alone, product, precision, image)
+    np.testing.assert_array_equal(factor, alone)
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 40])

@@ -13,7 +13,6 @@ from test_robustness import assert_proper, hows, streams
 from test_step import assert_same_bits
 from textbook import folded, tilted_site
 
-from virtualvector.kernels.compiled import compiled
 from virtualvector.posterior import (
     Settings,
     Strategy,
@@ -27,23 +26,10 @@ from virtualvector.posterior.forgetting import forget_rows, rows_at_once
 from virtualvector.posterior.state import make_workspace
 
 
-@compiled
-def drift_by(state, settings, work):
-    forget_rows(state, settings, work)
-
-
-@compiled
-def lump(n_weights, half_life):
-    return rows_at_once(n_weights, half_life)
-
-
 def drifted(state, how):
     """The state after one lump of drift, however many rows it has learned."""
     state = copy_state(state)
-    rows = state.counts[1]
-    state.counts[1] = 0
-    drift_by(state, how, make_workspace(state, how))
-    state.counts[1] = rows
+    forget_rows(state, how, make_workspace(state, how))
     return state
 
 
@@ -68,7 +54,7 @@ def test_without_points_each_lump_is_one_dense_step(d, half_life, margin_noise, 
     )
     state, _ = learn(empty_state(d, how), X, y, how)
     mean, covariance = np.zeros(d), np.eye(d)
-    rows = lump(d, half_life)
+    rows = rows_at_once(d, half_life)
     assert rows < 150
     a2 = kept(half_life, rows)
     for t, x in enumerate(folded(X, y), start=1):
@@ -90,7 +76,7 @@ def test_without_points_each_lump_is_one_dense_step(d, half_life, margin_noise, 
 def test_the_gaussian_drifts_by_the_formula(d, buffer_size, half_life, margin_noise, label_noise):
     state, how = in_order(d, 100, label_noise, margin_noise=margin_noise, buffer_size=buffer_size)
     how = how._replace(half_life=half_life)
-    a2 = kept(half_life, lump(d, half_life))
+    a2 = kept(half_life, rows_at_once(d, half_life))
     before, later = gaussian(state), drifted(state, how)
     after = gaussian(later)
     np.testing.assert_allclose(after.mean, math.sqrt(a2) * before.mean, rtol=0, atol=1e-8)
@@ -115,7 +101,7 @@ def test_the_factor_of_a_point_is_averaged_over_the_drift(half_life, margin_nois
     def factor(u, noise):
         return label_noise + (1 - 2 * label_noise) * norm.cdf(u / np.sqrt(noise))
 
-    a2 = kept(half_life, lump(3, half_life))
+    a2 = kept(half_life, rows_at_once(3, half_life))
     xi = np.linspace(-9.0, 9.0, 20_001)
     for u in (-2.0, -0.1, 0.3, 1.5):
         seen = factor(np.sqrt(a2) * u + np.sqrt(1 - a2) * xi, state.noises[0])

@@ -10,15 +10,21 @@ from test_identities import NOISES, problem
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
-from virtualvector.posterior.losing import WAS_EVICTED, WAS_MERGED, lose_one
+from virtualvector.posterior.losing import WAS_EVICTED, WAS_MERGED, lose_cheapest
 from virtualvector.posterior.losing.divergence import measure_divergences
-from virtualvector.posterior.losing.merging import best_merge, merge_points
+from virtualvector.posterior.losing.merging import (
+    best_merge,
+    may_cost_less,
+    merge_points,
+    pair_of,
+    propose,
+)
 from virtualvector.posterior.state import make_workspace
 
 
 @compiled
 def lose(state, settings, work):
-    return lose_one(state, settings, work)
+    return lose_cheapest(state, settings, work)
 
 
 @compiled
@@ -28,6 +34,20 @@ def merge_closest(state, settings, work):
     if merge.first >= 0:
         merge_points(state, merge, work)
     return merge
+
+
+@compiled
+def count_underrated(state, settings, work):
+    """How many pairs there are, and how many would cost less than `may_cost_less` allows for."""
+    measure_divergences(state, settings, work)
+    pairs, underrated = 0, 0
+    for i in range(state.counts[0]):
+        for j in range(i):
+            pair = pair_of(state, i, j, work)
+            cost = propose(pair, i, j, settings.label_noise).cost
+            pairs += np.isfinite(cost)
+            underrated += np.isfinite(cost) and not may_cost_less(pair, cost, settings.label_noise)
+    return pairs, underrated
 
 
 def full_buffer(d, n, margin_noise, label_noise, **more):
@@ -213,3 +233,22 @@ def test_a_loss_does_not_touch_a_copy():
     lose(state, settings, make_workspace(state, settings))
     assert kept.counts[0] == 15
     assert not np.array_equal(kept.factor, state.factor)
+
+
+@pytest.mark.parametrize(("margin_noise", "label_noise"), NOISES)
+@pytest.mark.parametrize("spread", [1e-3, 0.1, 1.0])
+def test_a_pair_that_is_passed_over_could_not_have_won(spread, margin_noise, label_noise):
+    rng = np.random.default_rng(0)
+    how = Settings(buffer_size=30, margin_noise=margin_noise, label_noise=label_noise)
+    centres = rng.normal(size=(6, 5))
+    total = 0
+    for d in (5, 40):  # points as close as the spread, in either space
+        rows = np.zeros((60, d))
+        rows[:, :5] = centres[rng.integers(6, size=60)]
+        rows += spread * rng.normal(size=rows.shape)
+        signs = np.where(rows[:, 0] > 0.3 * (label_noise > 0) * rng.normal(size=60), 1.0, -1.0)
+        state, _ = learn(empty_state(d, how), rows, signs, how)
+        pairs, underrated = count_underrated(state, how, make_workspace(state, how))
+        total += pairs
+        assert underrated == 0
+    assert total > 0

@@ -58,7 +58,7 @@ def slopes(z: float, label_noise: float) -> tuple[float, float, float]:
     )
 
 
-@compiled
+@part
 def _log1p_minus_identity(x: float) -> float:
     """log(1+x) − x without cancellation for small x."""
     if abs(x) > 0.1:
@@ -163,15 +163,15 @@ def matched_site(
     return rematched_site(mean, variance, 0.0, 0.0, margin_noise, label_noise)
 
 
-@compiled
+@part
 def rematched_site(
     mean: float, variance: float, precision: float, shift: float,
     margin_noise: float, label_noise: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """As `matched_site`, given the margin *with* the present stand-in of the factor.
 
-    Dividing that out leaves the cavity N((m − νv)/r, v/r) with r = 1 − τv > 0. In these terms moment
-    matching takes one square root and two divisions, which is what a visit of EP waits for.
+    Dividing that out leaves the cavity N((m − νv)/r, v/r) with r = 1 − τv > 0. In these terms
+    moment matching takes one square root and two divisions, which a visit of EP waits for.
     """
     room = 1.0 - precision * variance
     noise = margin_noise * room

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled, shared
+from virtualvector.kernels.compiled import compiled, part, shared
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -27,7 +27,7 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@compiled
+@part
 def copy(source: Array, target: Array) -> None:
     """Copy a vector (slice assignment would allocate, and compiles slowly)."""
     for i in range(source.shape[0]):
@@ -54,17 +54,7 @@ def multiply(factor: Array, x: Array, out: Array) -> float:
     return total
 
 
-@compiled
-def multiply_transposed(factor: Array, x: Array, out: Array) -> None:
-    """Write Uᵀx into ``out``; with x = Uy that is Vy."""
-    for j in range(x.shape[0]):
-        out[j] = 0.0
-        scale = x[j]
-        for i in range(j + 1):
-            out[i] += scale * factor[j, i]
-
-
-@compiled
+@part
 def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, add: float) -> None:
     """One row of `condition`: row ← keep·row − take·image while image ← image + add·row."""
     for i in range(size):
@@ -93,7 +83,7 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
         before = after
 
 
-@compiled
+@part
 def condition_with(
     factor: Array, products: Array, size: int,
     product: Array, precision: float, image: Array, column: Array,
@@ -117,7 +107,7 @@ def condition_with(
         before = after
 
 
-@compiled
+@part
 def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
     """Write xᵀP into ``out`` for the first ``size`` columns of P."""
     for i in range(size):
@@ -128,7 +118,7 @@ def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
             out[i] += scale * products[j, i]
 
 
-@compiled
+@part
 def turn(row: Array, other: Array, last: int, cosine: float, sine: float) -> None:
     """One rotation of `widen`: row ← cosine·row + sine·other, other ← cosine·other − sine·row."""
     for i in range(last + 1):

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import part, woven
+from virtualvector.kernels.compiled import compiled, shared, woven
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site
 from virtualvector.kernels.triangular import dot, multiply, widen
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import forget, reproject
-from virtualvector.posterior.state import EVICTED, POINTS, ROWS, Settings, State, Workspace
+from virtualvector.posterior.state import EVICTED, POINTS, Settings, State, Workspace
 
 # Of the prior's variance. More noise leaves a factor that is Gaussian to nine digits; a residual
 # much wider than the prior would lean on points that bound it on one side only.
@@ -29,7 +29,7 @@ _MOST_NOISE = 1e3
 _WIDEST_RESIDUAL = 1.001
 
 
-@part
+@shared
 def rows_at_once(n_weights: int, half_life: float) -> int:
     """After how many rows to make up for their drift: √(d·half_life)/8.
 
@@ -93,21 +93,20 @@ def take_out_points(state: State, work: Workspace) -> None:
             forget(state, i)
 
 
-@woven
+@compiled
 def forget_rows(state: State, settings: Settings, work: Workspace) -> None:
-    """Let the weights drift for the rows learned since the last time, if there are enough of them.
+    """Let the weights drift for as many rows as `rows_at_once` says.
 
     q̃ ends as the Gaussian that it drifts to, and as a fixed point of EP. A point that goes leaves
     its stand-in behind, as by eviction.
     """
     rows = rows_at_once(state.mean.shape[0], settings.half_life)
-    if state.counts[ROWS] % rows == 0:
-        decay = rows * math.log(2.0) / settings.half_life
-        kept, drift = math.exp(-decay), -math.expm1(-decay)  # a² and 1 − a², with all digits
-        before = state.counts[POINTS]
-        absorb_all(state, work)
-        drift_residual(state, kept, drift, work)
-        fade_points(state, settings, kept, drift, work)
-        take_out_points(state, work)
-        state.counts[EVICTED] += before - state.counts[POINTS]
-        reproject(state, work)
+    decay = rows * math.log(2.0) / settings.half_life
+    kept, drift = math.exp(-decay), -math.expm1(-decay)  # a² and 1 − a², with all digits
+    before = state.counts[POINTS]
+    absorb_all(state, work)
+    drift_residual(state, kept, drift, work)
+    fade_points(state, settings, kept, drift, work)
+    take_out_points(state, work)
+    state.counts[EVICTED] += before - state.counts[POINTS]
+    reproject(state, work)

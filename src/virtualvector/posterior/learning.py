@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.forgetting import forget_rows, rows_at_once
 from virtualvector.posterior.stand_in import reproject
 from virtualvector.posterior.state import (
     POINTS,
+    ROWS,
     Settings,
     State,
     copy_state,
@@ -16,7 +20,7 @@ from virtualvector.posterior.state import (
     most_points,
     plain,
 )
-from virtualvector.posterior.step import Events, learn_rows, no_events
+from virtualvector.posterior.step import Events, learn_rows, merge_or_evict, no_events
 
 
 def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[State, Events]:
@@ -64,12 +68,27 @@ def learn_in_place(
     rows, signs = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
     events = no_events(len(rows))
     work = make_workspace(state, settings)
-    done = learn_rows(state, settings, rows, signs, 0, work, events)
+    done = 0
     while done < len(rows):
-        state = grow(state, settings)
-        work = make_workspace(state, settings)
-        done = learn_rows(state, settings, rows, signs, done, work, events)
+        stop, forget = next_stop(state, settings, done, len(rows))
+        done, may_merge = learn_rows(state, settings, rows, signs, done, stop, work, events)
+        if may_merge:
+            merge_or_evict(state, settings, work, events, done - 1)
+        elif done < stop:
+            state = grow(state, settings)
+            work = make_workspace(state, settings)
+        if done == stop and forget:
+            forget_rows(state, settings, work)
     return state, events
+
+
+def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple[int, bool]:
+    """Return how far to learn at once, and whether something is to be forgotten then."""
+    if settings.half_life == math.inf:
+        return n_rows, False
+    every = rows_at_once(len(state.mean), settings.half_life)
+    due = done + every - int(state.counts[ROWS]) % every
+    return min(due, n_rows), due <= n_rows
 
 
 def grow(state: State, settings: Settings) -> State:

@@ -191,9 +191,9 @@ def upkeep(state: State, number: int, work: Workspace) -> None:
             # Both are differences, and have lost as many digits as they have become smaller.
             images |= state.gram[i, i] < _WORN_IMAGE * state.fresh[i]
             margins |= state.covariances[i, i] < _WORN_MARGIN * state.gram[i, i]
-    if images or number % _REPROJECT_EVERY == _REPROJECT_EVERY - 1:
+    if images or number % _REPROJECT_EVERY == 0:
         reproject(state, work)
-    elif margins or number % _REFRESH_EVERY == _REFRESH_EVERY - 1:
+    elif margins or number % _REFRESH_EVERY == 0:
         refresh(state, work)
 
 

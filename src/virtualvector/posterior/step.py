@@ -10,16 +10,16 @@ import numpy as np
 from virtualvector.kernels.compiled import compiled, part, woven
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array, dot
-from virtualvector.posterior.forgetting import forget_rows
 from virtualvector.posterior.losing import (
+    MAY_MERGE,
     WAS_EVICTED,
     WAS_IGNORED,
     WAS_KEPT,
     WAS_MERGED,
     Loss,
+    lose_cheapest,
     lose_one,
 )
-from virtualvector.posterior.losing.eviction import evict, most_contradicted
 from virtualvector.posterior.losing.merging import remember_distances
 from virtualvector.posterior.propagation import propagate, visit
 from virtualvector.posterior.stand_in import extend, upkeep
@@ -110,9 +110,13 @@ def write_points(rows: Array, margin_noise: float, points: Array, noises: Array)
 def learn_row(
     state: State, settings: Settings, row: Array, sign: float, work: Workspace
 ) -> tuple[float, int, Loss]:
-    """Learn one row in place; return log p(label), the sweeps of EP and what was lost."""
-    n = state.counts[POINTS]
+    """Learn one row in place; return log p(label), the sweeps of EP and what was lost.
+
+    What earlier rows have worn out is rebuilt first.
+    """
     number = state.counts[ROWS]
+    upkeep(state, number, work)
+    n = state.counts[POINTS]
     state.counts[ROWS] = number + 1
     noise = write_point(row, sign, settings.margin_noise, state.points[n])
     if math.isinf(noise):
@@ -130,48 +134,60 @@ def learn_row(
         remember_distances(state, n)
     state.counts[POINTS] = n + 1
 
-    if settings.max_sweeps == 0:
-        visit(state, settings, n + 1, n, 1.0, work)
     sweeps, served = propagate(state, settings, work)
-    loss = Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
-    if not served:
-        # The row contradicts the points: it is taken in as ADF would, and they stay consistent.
-        state.counts[UNSETTLED] += 1
+    if not served or settings.max_sweeps == 0:
+        # The row is taken in as ADF would: it contradicts the points, which stay consistent.
         visit(state, settings, n + 1, n, 1.0, work)
-        j = most_contradicted(state, work)
-        loss = Loss(WAS_EVICTED, state.born[j], 0.0, state.precisions[j], state.shifts[j])
-        evict(state, j, work)
-    elif settings.strategy != Strategy.NEVER and n >= settings.buffer_size:
-        loss = lose_one(state, settings, work)
-    if loss.event == WAS_EVICTED:
-        state.counts[EVICTED] += 1
-    elif loss.event == WAS_MERGED:
-        state.counts[MERGED] += 1
-        sweeps += propagate(state, settings, work)[0]
-    state.sums[DIVERGENCE_LOST] += loss.divergence
-    state.counts[SWEEPS] += sweeps
-
-    upkeep(state, number, work)
+    state.counts[UNSETTLED] += not served
+    loss = Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
+    if not served or (settings.strategy != Strategy.NEVER and n >= settings.buffer_size):
+        loss = lose_one(state, settings, served, work)
     return evidence, sweeps, loss
+
+
+@part
+def record(state: State, sweeps: int, loss: Loss, events: Events, t: int) -> None:
+    """Count what happened at a row, and write it down."""
+    state.counts[EVICTED] += loss.event == WAS_EVICTED
+    state.counts[MERGED] += loss.event == WAS_MERGED
+    state.counts[SWEEPS] += sweeps
+    state.sums[DIVERGENCE_LOST] += loss.divergence
+    events.sweeps[t] += sweeps
+    events.event[t] = loss.event
+    events.lost_row[t] = loss.row
+    events.divergence_lost[t] = loss.divergence
+    events.precision[t] = loss.precision
+    events.shift[t] = loss.shift
 
 
 @compiled
 def learn_rows(
-    state: State, settings: Settings, rows: Array, signs: Array, start: int,
+    state: State, settings: Settings, rows: Array, signs: Array, start: int, stop: int,
     work: Workspace, events: Events,
-) -> int:  # fmt: skip
-    """Learn rows in place from ``start`` on, while there is room; return the next one."""
-    for t in range(start, rows.shape[0]):
+) -> tuple[int, bool]:  # fmt: skip
+    """Learn rows in place from ``start`` on, while there is room.
+
+    Returns the next row, and whether the last one still has to lose a point or merge two: see
+    `merge_or_evict`, which takes as long to compile as all the rest and is seldom needed.
+    """
+    for t in range(start, stop):
         if state.counts[POINTS] == state.points.shape[0]:
-            return t
+            return t, False
         evidence, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
-        if settings.half_life < math.inf:
-            forget_rows(state, settings, work)
         events.log_probability[t] = evidence
-        events.sweeps[t] = sweeps
-        events.event[t] = loss.event
-        events.lost_row[t] = loss.row
-        events.divergence_lost[t] = loss.divergence
-        events.precision[t] = loss.precision
-        events.shift[t] = loss.shift
-    return rows.shape[0]
+        record(state, sweeps, loss, events, t)
+        if loss.event == MAY_MERGE:
+            return t + 1, True
+    return stop, False
+
+
+@compiled
+def merge_or_evict(
+    state: State, settings: Settings, work: Workspace, events: Events, t: int
+) -> None:
+    """Lose a point at row t, where merging two may cost less than evicting one."""
+    loss = lose_cheapest(state, settings, work)
+    sweeps = 0
+    if loss.event == WAS_MERGED:
+        sweeps, _ = propagate(state, settings, work)
+    record(state, sweeps, loss, events, t)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from virtualvector.kernels.compiled import woven
 from virtualvector.posterior.losing.divergence import measure_divergences, smallest_divergence
-from virtualvector.posterior.losing.eviction import evict, safest
+from virtualvector.posterior.losing.eviction import evict, most_contradicted, safest
 from virtualvector.posterior.losing.margin import largest_margin
-from virtualvector.posterior.losing.merging import best_merge, merge_points
+from virtualvector.posterior.losing.merging import best_merge, merge_points, some_merge_may_win
 from virtualvector.posterior.losing.oldest import oldest
 from virtualvector.posterior.state import Settings, State, Strategy, Workspace
 
-WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED = range(4)
+WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED, MAY_MERGE = range(5)
 
 
 class Loss(NamedTuple):
@@ -39,16 +39,34 @@ def choose(state: State, settings: Settings, work: Workspace) -> int:
 
 
 @woven
-def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
-    """Evict a point, or merge two where that keeps more of what a Gaussian cannot carry."""
+def lose_one(state: State, settings: Settings, consistent: bool, work: Workspace) -> Loss:
+    """Evict a point, unless merging two may keep more of what a Gaussian cannot carry.
+
+    Of points that are not consistent the one that the others contradict most is evicted.
+    """
+    if consistent:
+        measure_divergences(state, settings, work)
+        j = choose(state, settings, work)
+        if state.distances.shape[0] > 0 and some_merge_may_win(state, settings, j, work):
+            return Loss(MAY_MERGE, -1, 0.0, 0.0, 0.0)
+        cost = work.divergences[j] if math.isfinite(work.divergences[j]) else 0.0
+    else:
+        j, cost = most_contradicted(state, work), 0.0
+    loss = Loss(WAS_EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
+    evict(state, j, work)
+    return loss
+
+
+@woven
+def lose_cheapest(state: State, settings: Settings, work: Workspace) -> Loss:
+    """Evict a point or merge two, whichever keeps more of what a Gaussian cannot carry."""
     measure_divergences(state, settings, work)
     j = choose(state, settings, work)
-    if state.distances.shape[0] > 0:
-        merge = best_merge(state, settings, work.divergences[j], work)
-        if merge.cost < work.divergences[j]:
-            row = min(state.born[merge.first], state.born[merge.second])
-            merge_points(state, merge, work)
-            return Loss(WAS_MERGED, row, merge.cost, 0.0, 0.0)
+    merge = best_merge(state, settings, work.divergences[j], work)
+    if merge.cost < work.divergences[j]:
+        row = min(state.born[merge.first], state.born[merge.second])
+        merge_points(state, merge, work)
+        return Loss(WAS_MERGED, row, merge.cost, 0.0, 0.0)
     cost = work.divergences[j] if math.isfinite(work.divergences[j]) else 0.0
     loss = Loss(WAS_EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
     evict(state, j, work)

@@ -42,7 +42,7 @@ def safest(state: State, work: Workspace) -> int:
     Where no point may go by the rule above, this one can: if absorbing each of the stand-ins made
     r improper, all their precisions would be negative and q̃, wider still, improper too.
     """
-    best, most = 0, -1.0
+    best, most = state.counts[POINTS] - 1, -1.0
     for j in range(state.counts[POINTS]):
         growth = residual_growth(state, j, work)
         if growth > most:
@@ -53,7 +53,7 @@ def safest(state: State, work: Workspace) -> int:
 @woven
 def most_contradicted(state: State, work: Workspace) -> int:
     """The point whose label is least probable given everything else."""
-    best, least = 0, math.inf
+    best, least = state.counts[POINTS] - 1, math.inf
     for j in range(state.counts[POINTS]):
         mean, variance = marginal(state, j, work)
         proper, mean, variance = cavity(mean, variance, state.precisions[j], state.shifts[j])
