@@ -6,23 +6,34 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import virtualvector
 from virtualvector.kernels.likelihood import log_probability
 from virtualvector.posterior.step import learn_rows
 
 
-def test_a_change_in_a_called_function_is_noticed(tmp_path):
-    """`log_probability` is cached; `cdf`, which it calls, lives in another file."""
+@pytest.mark.parametrize("writeable", [True, False])
+def test_a_change_in_a_called_function_is_noticed(tmp_path, writeable):
+    """`log_probability` is cached; `cdf`, which it calls, lives in another file.
+
+    Where nothing can be written beside the sources, the cache is in the user's own folder.
+    """
     package = tmp_path / "virtualvector"
     shutil.copytree(
         Path(virtualvector.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
     )
 
+    mine = tmp_path / "mine"
+    if not writeable:  # a file where the folder would be stops even the superuser
+        (package / "kernels" / "__pycache__").touch()
+
     def run():
         code = (
             "from virtualvector.kernels.likelihood import log_probability as f; print(f(-1., .1))"
         )
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(mine)}
+        environment.pop("NUMBA_CACHE_DIR", None)
         done = subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True,
@@ -38,6 +49,7 @@ def test_a_change_in_a_called_function_is_noticed(tmp_path):
     after = run()
     assert before == log_probability(-1.0, 0.1)
     assert after < before
+    assert any(mine.rglob("*.nbi")) != writeable
 
 
 def test_compiled_code_cannot_allocate():

@@ -115,7 +115,6 @@ def learn_row(
     What earlier rows have worn out is rebuilt first.
     """
     number = state.counts[ROWS]
-    upkeep(state, number, work)
     n = state.counts[POINTS]
     state.counts[ROWS] = number + 1
     noise = write_point(row, sign, settings.margin_noise, state.points[n])
@@ -124,6 +123,7 @@ def learn_row(
         state.sums[LOG_EVIDENCE] += math.log(0.5)
         return math.log(0.5), 0, Loss(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
 
+    upkeep(state, number, work)
     state.noises[n] = noise
     state.born[n] = number
     mean, variance = extend(state, n, work)
