@@ -63,26 +63,6 @@ def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, ad
         image[i] += add * entry
 
 
-@compiled
-def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
-    """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
-
-    Needs ``product`` = Ux and leaves the *old* Vx in ``image``. Carlson's recursion (1973): with
-    α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
-    have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
-    """
-    alpha, before = 1.0, 1.0  # before: 1/√α_{j−1}
-    for j in range(product.shape[0]):
-        image[j] = 0.0
-        entry = product[j]
-        keep = math.sqrt(alpha)
-        alpha += precision * entry * entry
-        after = 1.0 / math.sqrt(alpha)
-        take = precision * entry * before * after
-        rotate_row(factor[j], image, j + 1, keep * after, take, entry)
-        before = after
-
-
 @part
 def condition_with(
     factor: Array, products: Array, size: int,
@@ -92,7 +72,7 @@ def condition_with(
 
     They are rotated as if they were columns of U, which leaves the old yᵢᵀVx in ``column``.
     """
-    alpha, before = 1.0, 1.0
+    alpha, before = 1.0, 1.0  # before: 1/√α_{j−1}
     for i in range(size):
         column[i] = 0.0
     for j in range(product.shape[0]):
@@ -105,6 +85,17 @@ def condition_with(
         rotate_row(factor[j], image, j + 1, keep * after, take, entry)
         rotate_row(products[j], column, size, keep * after, take, entry)
         before = after
+
+
+@compiled
+def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
+    """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
+
+    Needs ``product`` = Ux and leaves the *old* Vx in ``image``. Carlson's recursion (1973): with
+    α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
+    have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
+    """
+    condition_with(factor, factor, 0, product, precision, image, image)
 
 
 @part
