@@ -227,7 +227,7 @@ def test_no_valid_input_gives_nan(
     slopes = pair_slopes(*arguments)
     assert not np.any(np.isnan([*moments, *slopes]))
     assert log_z <= 1e-14
-    assert slopes[0] == log_z
+    assert slopes[0] == pytest.approx(log_z, rel=1e-14)  # compiled apart
     if log_z == -math.inf:
         assert correlation < 0
         assert moments[1:] == slopes[1:] == (0.0,) * 5
