@@ -383,3 +383,15 @@ def test_models_can_be_copied_and_pickled():
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
     assert not hasattr(clone(model), "classes_")
+
+
+def test_probabilities_are_at_most_one_and_sum_to_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    for n_classes in (1, 2, 3, 10):
+        y = rng.integers(n_classes, size=400)
+        model = AutoVVMClassifier()
+        said = model.predict_then_learn(X, y).probabilities
+        for probabilities in (said, model.predict_proba(X)):
+            assert probabilities.max() <= 1.0
+            np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=4e-16)

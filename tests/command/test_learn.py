@@ -96,6 +96,15 @@ def test_inspection_tells_what_is_in_a_model(vvm, rows, tmp_path):
     assert vvm("inspect", "p.vvm").code == 0
 
 
+def test_a_single_class_is_certain(vvm, tmp_path):
+    (tmp_path / "one.csv").write_text("a,y\n1,x\n2,x\n3,x\n")
+    assert vvm("learn", "one.csv", "--model", "m.vvm", "--report", "m.html", "-q") == (0, "", "")
+    assert vvm("inspect", "m.vvm").code == 0
+    assert vvm("predict", "one.csv", "--model", "m.vvm", "--proba").out == (
+        "predicted,p(x)\n" + "x,1.0\n" * 3
+    )
+
+
 def test_a_table_row_at_powers_of_two_without_colours(vvm, rows):
     rows(300)
     done = vvm("learn", "rows.csv", *FAST, env=os.environ | {"NO_COLOR": ""})

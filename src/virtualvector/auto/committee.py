@@ -352,4 +352,5 @@ def _corrected(mixed: Array, came: NDArray[np.int64], weights: Array, learn: boo
     calibration.correct(
         mixed, came, powers, shares, weights, calibration.SHARE, learn, work, stated
     )
+    stated /= stated.sum(axis=1, keepdims=True)  # or rounding would leave more than one
     return stated

@@ -44,8 +44,9 @@ def inspect(
     saved = files.read(file)
     _print_facts(file, saved)
     found = _weights(saved.model)
-    _print_weights(sorted(found, key=lambda w: -abs(w.mean) / w.deviation), most)
-    _print_points(saved.model, list(dict.fromkeys(weight.column for weight in found)))
+    if found:  # there are none for a single class: nothing is to be told apart
+        _print_weights(sorted(found, key=lambda w: -abs(w.mean) / w.deviation), most)
+        _print_points(saved.model, list(dict.fromkeys(weight.column for weight in found)))
     if hasattr(saved.model, "weights_"):
         _print_experts(saved.model.weights_)
 
