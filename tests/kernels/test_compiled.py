@@ -54,4 +54,4 @@ def test_a_change_in_a_called_function_is_noticed(tmp_path, writeable):
 
 def test_compiled_code_cannot_allocate():
     # Compiling without numba's runtime fails for whatever needs memory: rows allocate nothing.
-    assert learn_rows.targetoptions["_nrt"] is False
+    assert learn_rows.entry.targetoptions["_nrt"] is False

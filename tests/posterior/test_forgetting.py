@@ -13,6 +13,7 @@ from test_robustness import assert_proper, hows, streams
 from test_step import assert_same_bits
 from textbook import folded, tilted_site
 
+from virtualvector.kernels.tables import Table
 from virtualvector.posterior import (
     Settings,
     Strategy,
@@ -23,13 +24,14 @@ from virtualvector.posterior import (
     settle,
 )
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
-from virtualvector.posterior.state import make_workspace
+from virtualvector.posterior.memory import memory_for
 
 
 def drifted(state, how):
     """The state after one lump of drift, however many rows it has learned."""
     state = copy_state(state)
-    forget_rows(state, how, make_workspace(state, how))
+    table = Table(memory_for(state, how))
+    forget_rows(table.address)
     return state
 
 

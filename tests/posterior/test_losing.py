@@ -19,7 +19,7 @@ from virtualvector.posterior.losing.merging import (
     pair_of,
     propose,
 )
-from virtualvector.posterior.state import make_workspace
+from virtualvector.posterior.memory import make_workspace
 
 
 @compiled

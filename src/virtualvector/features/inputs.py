@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.features.names import SLOTS, Names, allot, names_of, write_names
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ _EDGE = 4.0  # standard deviations beyond which a later one does not
 _LARGEST = 1e150  # squares of what is larger overflow
 
 
-@part
+@compiled
 def _asinh(x: float) -> float:
     """Asinh to 16 digits after the point, which is all that inputs need, in half the time."""
     size = min(abs(x), _LARGEST)

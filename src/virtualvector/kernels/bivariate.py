@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.normal import cdf, density, hazard
 
 _TWO_PI = 2.0 * math.pi
@@ -41,13 +41,13 @@ _SATURATED = 8.0  # Φ(w) is 1 from here on
 _MOST_PANELS = 16
 
 
-@part
+@compiled
 def _width(correlation: float) -> float:
     """Return q = √(1−ρ²), never zero."""
     return max(math.sqrt((1.0 - correlation) * (1.0 + correlation)), _THINNEST)
 
 
-@part
+@compiled
 def _residual(y: float, x: float, correlation: float) -> float:
     """Return y − ρx without cancellation for ρ near ±1."""
     if correlation > 0.0:
@@ -55,7 +55,7 @@ def _residual(y: float, x: float, correlation: float) -> float:
     return (y + x) - (1.0 + correlation) * x
 
 
-@part
+@compiled
 def _from_independence(
     x: float, y: float, correlation: float, nodes: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> float:
@@ -70,7 +70,7 @@ def _from_independence(
     return cdf(x) * cdf(y) + half * total / _TWO_PI
 
 
-@part
+@compiled
 def _missing_from_comonotone(x: float, y: float, correlation: float) -> float:
     """Φ(min(x,y)) − Φ₂(x,y;ρ) for ρ near 1: the integral of the density over r from ρ to 1.
 
@@ -102,7 +102,7 @@ def _missing_from_comonotone(x: float, y: float, correlation: float) -> float:
     return total / _TWO_PI
 
 
-@part
+@compiled
 def _between(x: float, y: float) -> float:
     """P(−y ≤ X ≤ x), taken on the side where the probabilities are small."""
     if x + y <= 0.0:
@@ -144,7 +144,7 @@ def bivariate_cdf(x: float, y: float, correlation: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-@part
+@compiled
 def _reach(slope: float, curvature: float, drop: float) -> float:
     """Return the d > 0 at which slope·d − ½·curvature·d² has come down to −drop."""
     root = math.hypot(slope, math.sqrt(2.0 * drop * curvature))
@@ -153,7 +153,7 @@ def _reach(slope: float, curvature: float, drop: float) -> float:
     return 2.0 * drop / (root - slope)
 
 
-@part
+@compiled
 def _stretch(
     start: float,
     length: float,
@@ -206,7 +206,7 @@ def _stretch(
     return total, a1, b1, a2, ab, b2
 
 
-@part
+@compiled
 def _quadrant_by_quadrature(
     x: float, y: float, correlation: float
 ) -> tuple[float, float, float, float, float, float, float, float, float]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -39,7 +43,18 @@ _STAMP = _stamp_of_the_sources()
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel with numba, cached on disk, releasing the GIL.
+    """Compile a function into the kernels that call it, and on its own when Python calls it."""
+    return cast("Function", functools.wraps(function)(_Part(function)))
+
+
+def shared(function: Function) -> Function:
+    """Leave a function to Python as it is, and compile it where a kernel calls it."""
+    result: Function = register_jitable(**_OPTIONS)(function)
+    return result
+
+
+def _entry(function: Function) -> Function:
+    """Compile what Python calls, cached on disk, releasing the GIL.
 
     Numba's cache notices changes in the file of a function but not in the files of the functions
     it calls. Stamping every cache entry with the hash of *all* sources keeps it from going stale.
@@ -50,28 +65,52 @@ def compiled(function: Function) -> Function:
     return result
 
 
-def part(function: Function) -> Function:
-    """Compile a part of a kernel, to be called by other compiled functions only.
+class _Part(CPUDispatcher):
+    """A function as other compiled functions see it."""
 
-    Without the wrapper that lets Python call it, a function of many arrays compiles much faster.
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options = _OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
+        super().__init__(function, targetoptions=options, pipeline_class=_PartCompiler)
+
+    @functools.cached_property
+    def entry(self) -> Callable[..., Any]:
+        """The same function as Python sees it."""
+        return _entry(self.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.entry(*arguments)
+
+
+class _PartCompiler(Compiler):
+    """Numba's compiler, which leaves parts to be optimised where they end up.
+
+    By itself it would optimise every function together with all that it calls, and again in each
+    caller, and write machine code every time.
     """
-    options = _OPTIONS | {"no_cpython_wrapper": True}
-    result: Function = numba.njit(**options)(function)
-    return result
+
+    def define_pipelines(self) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = _PartLibrary(codegen, self.state.func_id.func_qualname)
+        return super().define_pipelines()
 
 
-def woven(function: Function) -> Function:
-    """Compile a part that is called in one place only, as if it were written there.
+class _PartLibrary(JITCodeLibrary):
+    """Code that is never run by itself."""
 
-    Every function is compiled together with all that it calls. Weaving in those high up in the
-    tree, which call nearly everything, halves the time of the first run.
-    """
-    options = _OPTIONS | {"no_cpython_wrapper": True, "inline": "always"}
-    result: Function = numba.njit(**options)(function)
-    return result
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    @property
+    def codegen(self) -> _NoEnvironment:
+        return _NoEnvironment()
 
 
-def shared(function: Function) -> Function:
-    """Leave a function to Python as it is, and compile it where a kernel calls it."""
-    result: Function = register_jitable(**_OPTIONS)(function)
-    return result
+class _NoEnvironment:
+    """Where numba would put the Python objects that a function uses: kernels use none."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        pass

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import slopes
 
 _FARTHEST = -1e9  # a root further out means moments at the very edge of what a factor can produce
 _STEPS = 200
 
 
-@part
+@compiled
 def _before(z: float, noise: float, label_noise: float) -> tuple[float, float, float]:
     """At a trial z: the ratio m/√v that it would lead to, ρ, and 1 − ρk; `noise` is s²/v.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.normal import cdf, hazard, log_cdf
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -58,7 +58,7 @@ def slopes(z: float, label_noise: float) -> tuple[float, float, float]:
     )
 
 
-@part
+@compiled
 def _log1p_minus_identity(x: float) -> float:
     """log(1+x) − x without cancellation for small x."""
     if abs(x) > 0.1:
@@ -71,7 +71,7 @@ def _log1p_minus_identity(x: float) -> float:
     return total
 
 
-@part
+@compiled
 def _divergence(z: float, label_noise: float, h: float, mean: float, variance: float) -> float:
     """D(z), given what `slopes` returns at z."""
     if label_noise == 0.0 and z < 0.0:
@@ -163,7 +163,7 @@ def matched_site(
     return rematched_site(mean, variance, 0.0, 0.0, margin_noise, label_noise)
 
 
-@part
+@compiled
 def rematched_site(
     mean: float, variance: float, precision: float, shift: float,
     margin_noise: float, label_noise: float,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from virtualvector.kernels.bivariate import quadrant
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.normal import hazard, log_cdf
 
 _LARGEST = 1e60  # squares of margins beyond this are out of the range of doubles
@@ -22,14 +22,14 @@ _SMALLEST = 1e-300  # stands for a variance of zero
 _ROUNDING = 1e-15  # correlations this close to ±1 are equal (or opposite) rows
 
 
-@part
+@compiled
 def _standardised(mean: float, variance: float, noise: float) -> tuple[float, float]:
     """Return the scale √(variance + noise) and the margin z, kept where its square is finite."""
     scale = math.sqrt(max(variance, _SMALLEST) + noise)
     return scale, min(max(mean / scale, -_LARGEST), _LARGEST)
 
 
-@part
+@compiled
 def _correlation(covariance: float, scale1: float, scale2: float) -> float:
     """Return ρ, and exactly ±1 where only rounding keeps it from there."""
     rho = covariance / scale1 / scale2
@@ -38,7 +38,7 @@ def _correlation(covariance: float, scale1: float, scale2: float) -> float:
     return rho
 
 
-@part
+@compiled
 def _shares(
     z1: float, z2: float, log_both: float, label_noise: float
 ) -> tuple[float, float, float, float, float]:
@@ -56,7 +56,7 @@ def _shares(
     return top + math.log(total), none / total, first / total, second / total, both / total
 
 
-@part
+@compiled
 def _spread(
     p0: float,
     p1: float,
@@ -82,7 +82,7 @@ def _spread(
     )
 
 
-@part
+@compiled
 def _mixed_slope(
     rho: float, g1: float, g2: float, w: float, e1: float, e2: float, c12: float
 ) -> float:
@@ -93,7 +93,7 @@ def _mixed_slope(
     return (c12 + rho * (g1 * e1 + g2 * e2 - 1.0)) / square
 
 
-@part
+@compiled
 def _mixture(
     z1: float, z2: float, rho: float, label_noise: float
 ) -> tuple[float, float, float, float, float, float, float, float, float, float, float]:

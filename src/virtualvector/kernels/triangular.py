@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled, part, shared
+from virtualvector.kernels.compiled import compiled, shared
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -27,7 +27,7 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@part
+@compiled
 def copy(source: Array, target: Array) -> None:
     """Copy a vector (slice assignment would allocate, and compiles slowly)."""
     for i in range(source.shape[0]):
@@ -54,7 +54,7 @@ def multiply(factor: Array, x: Array, out: Array) -> float:
     return total
 
 
-@part
+@compiled
 def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, add: float) -> None:
     """One row of `condition`: row ← keep·row − take·image while image ← image + add·row."""
     for i in range(size):
@@ -63,7 +63,7 @@ def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, ad
         image[i] += add * entry
 
 
-@part
+@compiled
 def condition_with(
     factor: Array, products: Array, size: int,
     product: Array, precision: float, image: Array, column: Array,
@@ -98,7 +98,7 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
     condition_with(factor, factor, 0, product, precision, image, image)
 
 
-@part
+@compiled
 def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
     """Write xᵀP into ``out`` for the first ``size`` columns of P."""
     for i in range(size):
@@ -109,7 +109,7 @@ def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
             out[i] += scale * products[j, i]
 
 
-@part
+@compiled
 def turn(row: Array, other: Array, last: int, cosine: float, sine: float) -> None:
     """One rotation of `widen`: row ← cosine·row + sine·other, other ← cosine·other − sine·row."""
     for i in range(last + 1):

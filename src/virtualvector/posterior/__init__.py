@@ -2,9 +2,9 @@
 
 from virtualvector.posterior.gaussian import Gaussian, gaussian, settle
 from virtualvector.posterior.learning import learn, learn_in_place, mirror, with_more_weights
+from virtualvector.posterior.memory import Events
 from virtualvector.posterior.prediction import log_probabilities, standardised_margins
 from virtualvector.posterior.state import Settings, State, Strategy, copy_state, empty_state
-from virtualvector.posterior.step import Events
 
 __all__ = [
     "Events",

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled, shared, woven
+from virtualvector.kernels.compiled import compiled, shared
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site
 from virtualvector.kernels.triangular import dot, multiply, widen
+from virtualvector.posterior.memory import Workspace, parts_at
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import forget, reproject
-from virtualvector.posterior.state import EVICTED, POINTS, Settings, State, Workspace
+from virtualvector.posterior.state import EVICTED, POINTS, Settings, State
 
 # Of the prior's variance. More noise leaves a factor that is Gaussian to nine digits; a residual
 # much wider than the prior would lean on points that bound it on one side only.
@@ -40,7 +41,7 @@ def rows_at_once(n_weights: int, half_life: float) -> int:
     return max(1, int(min(0.125 * math.sqrt(n_weights * half_life), 1e15)))  # fits an integer
 
 
-@woven
+@compiled
 def absorb_all(state: State, work: Workspace) -> None:
     """R ← r ∏ f̃ᵢ: the residual becomes q̃. Factors that narrow come first, as in `refresh`."""
     for narrowing in (True, False):
@@ -49,7 +50,7 @@ def absorb_all(state: State, work: Workspace) -> None:
                 absorb(state, state.points[i], state.precisions[i], state.shifts[i], work)
 
 
-@woven
+@compiled
 def drift_residual(state: State, kept: float, drift: float, work: Workspace) -> None:
     """R ← N(am, a²V + (1−a²)I): one row of the identity after the other joins the factor."""
     shrinkage, spread = math.sqrt(kept), math.sqrt(drift)
@@ -62,7 +63,7 @@ def drift_residual(state: State, kept: float, drift: float, work: Workspace) -> 
         widen(state.factor, work.vector, i)
 
 
-@woven
+@compiled
 def fade_points(
     state: State, settings: Settings, kept: float, drift: float, work: Workspace
 ) -> None:
@@ -82,7 +83,7 @@ def fade_points(
             forget(state, i)
 
 
-@woven
+@compiled
 def take_out_points(state: State, work: Workspace) -> None:
     """R ← r / ∏ f̃ᵢ. A point goes if without it the residual would be wider than the prior."""
     for i in range(state.counts[POINTS] - 1, -1, -1):
@@ -94,12 +95,13 @@ def take_out_points(state: State, work: Workspace) -> None:
 
 
 @compiled
-def forget_rows(state: State, settings: Settings, work: Workspace) -> None:
+def forget_rows(memory: int) -> None:
     """Let the weights drift for as many rows as `rows_at_once` says.
 
     q̃ ends as the Gaussian that it drifts to, and as a fixed point of EP. A point that goes leaves
     its stand-in behind, as by eviction.
     """
+    state, settings, work, _ = parts_at(memory)
     rows = rows_at_once(state.mean.shape[0], settings.half_life)
     decay = rows * math.log(2.0) / settings.half_life
     kept, drift = math.exp(-decay), -math.expm1(-decay)  # a² and 1 − a², with all digits

@@ -6,17 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.tables import Table
 from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.memory import memory_for, parts_at
 from virtualvector.posterior.propagation import propagate
-from virtualvector.posterior.stand_in import refresh
+from virtualvector.posterior.stand_in import absorb_stand_ins
 from virtualvector.posterior.state import (
+    POINTS,
     SWEEPS,
     UNSETTLED,
     Settings,
     State,
     copy_state,
-    make_workspace,
-    plain,
 )
 
 
@@ -45,13 +47,11 @@ def gaussian(state: State) -> Gaussian:
     array([[1., 0.],
            [0., 1.]])
     """
-    state = copy_state(state)._replace(
-        gram=np.zeros((0, 0)),  # that is, not in margin space
-        weight_mean=np.zeros_like(state.mean),
-        weight_factor=np.zeros_like(state.factor),
-    )
-    refresh(state, make_workspace(state, Settings()))
-    return Gaussian(state.weight_mean, state.weight_factor)
+    n = int(state.counts[POINTS])
+    mean, factor = state.mean.copy(), state.factor.copy()
+    sites = (state.points[:n], state.precisions[:n].copy(), state.shifts[:n].copy())
+    absorb_stand_ins(mean, factor, *sites, np.empty_like(mean), np.empty_like(mean))
+    return Gaussian(mean, factor)
 
 
 def settle(state: State, settings: Settings) -> State:
@@ -61,8 +61,15 @@ def settle(state: State, settings: Settings) -> State:
     is no fixed point, because rows without noise contradict each other, nothing moves, and the copy
     counts as unsettled.
     """
-    state, settings = copy_state(state), plain(settings)
-    sweeps, served = propagate(state, settings, make_workspace(state, settings))
+    state = copy_state(state)
+    memory = Table(memory_for(state, settings))
+    sweeps, served = _propagate(memory.address)
     state.counts[SWEEPS] += sweeps
     state.counts[UNSETTLED] += not served
     return state
+
+
+@compiled
+def _propagate(memory: int) -> tuple[int, bool]:
+    state, settings, work, _ = parts_at(memory)
+    return propagate(state, settings, work)

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from virtualvector.kernels.tables import Table
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
-from virtualvector.posterior.stand_in import reproject
+from virtualvector.posterior.memory import Events, memory_for
 from virtualvector.posterior.state import (
     POINTS,
     ROWS,
@@ -16,11 +17,9 @@ from virtualvector.posterior.state import (
     State,
     copy_state,
     empty_state,
-    make_workspace,
     most_points,
-    plain,
 )
-from virtualvector.posterior.step import Events, learn_rows, merge_or_evict, no_events
+from virtualvector.posterior.step import learn_rows, merge_or_evict
 
 
 def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[State, Events]:
@@ -64,22 +63,22 @@ def learn_in_place(
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
     # Code is compiled for the types and the layout of its arguments: give it one of each.
-    settings = plain(settings)
     rows, signs = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
-    events = no_events(len(rows))
-    work = make_workspace(state, settings)
-    done = 0
+    memory = memory_for(state, settings, len(rows))
+    table, grown, done = Table(memory), False, 0
     while done < len(rows):
-        stop, forget = next_stop(state, settings, done, len(rows))
-        done, may_merge = learn_rows(state, settings, rows, signs, done, stop, work, events)
+        stop, forget = next_stop(memory.state, settings, done, len(rows))
+        done, may_merge = learn_rows(table.address, rows, signs, done, stop, grown)
+        grown = done < stop and not may_merge
         if may_merge:
-            merge_or_evict(state, settings, work, events, done - 1)
-        elif done < stop:
-            state = grow(state, settings)
-            work = make_workspace(state, settings)
+            merge_or_evict(table.address, done - 1)
+        if grown:
+            larger = grow(memory.state, settings)
+            memory = memory_for(larger, settings)._replace(events=memory.events)
+            table = Table(memory)
         if done == stop and forget:
-            forget_rows(state, settings, work)
-    return state, events
+            forget_rows(table.address)
+    return memory.state, memory.events
 
 
 def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple[int, bool]:
@@ -95,6 +94,7 @@ def grow(state: State, settings: Settings) -> State:
     """Return the same state with room for twice as many points, as far as they are allowed.
 
     Once there is room for more points than weights, q̃ moves from margin space to weight space.
+    What depends on the space is left to be computed anew.
     """
     n = state.counts[POINTS]
     larger = empty_state(
@@ -106,7 +106,6 @@ def grow(state: State, settings: Settings) -> State:
         getattr(larger, name)[:n] = getattr(state, name)[:n]
     if len(larger.distances):
         larger.distances[:n, :n] = state.distances[:n, :n]
-    reproject(larger, make_workspace(larger, settings))
     return larger
 
 

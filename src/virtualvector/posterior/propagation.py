@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled, part
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import rematched_site
 from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.stand_in import (
     in_margin_space,
     marginal,
@@ -20,7 +21,7 @@ from virtualvector.posterior.stand_in import (
     smallest_variance,
     weakened,
 )
-from virtualvector.posterior.state import POINTS, Settings, State, Workspace
+from virtualvector.posterior.state import POINTS, Settings, State
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
@@ -31,7 +32,7 @@ _SMALLEST_DAMPING = 1.0 / 16.0
 _UNMOVED = 0.25
 
 
-@part
+@compiled
 def cavity(
     mean: float, variance: float, precision: float, shift: float
 ) -> tuple[bool, float, float]:
@@ -42,7 +43,7 @@ def cavity(
     return True, (mean - shift * variance) / room, variance / room
 
 
-@part
+@compiled
 def change(
     mean: float, variance: float, precision: float, shift: float,
     noise: float, floor: float, label_noise: float, damping: float,
@@ -72,7 +73,7 @@ def change(
     return movement, more_precision, more_shift, new_precision != wanted
 
 
-@part
+@compiled
 def visit(
     state: State, settings: Settings, n: int, i: int, damping: float, work: Workspace
 ) -> float:
@@ -93,7 +94,7 @@ def visit(
     return math.inf if too_narrow else movement
 
 
-@part
+@compiled
 def sweep_margins(
     margins: Array, covariances: Array, precisions: Array, shifts: Array, noises: Array,
     floors: Array, seen_means: Array, seen_variances: Array, column: Array,
@@ -132,7 +133,7 @@ def sweep_margins(
     return largest
 
 
-@part
+@compiled
 def sweep(state: State, settings: Settings, n: int, damping: float, work: Workspace) -> float:
     """Visit every point, newest first: it is the one that has something to say."""
     if in_margin_space(state):

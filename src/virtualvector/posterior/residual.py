@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import part
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
@@ -13,18 +13,19 @@ from virtualvector.kernels.triangular import (
     rank_one,
     whole_vectors,
 )
+from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.stand_in import SMALLEST, in_margin_space, weakened
-from virtualvector.posterior.state import POINTS, State, Workspace
+from virtualvector.posterior.state import POINTS, State
 
 
-@part
+@compiled
 def absorb(state: State, vector: Array, precision: float, shift: float, work: Workspace) -> None:
     """Multiply r by exp(shift·u − ½·precision·u²), u = vectorᵀw (eq. 14)."""
     multiply(state.factor, vector, work.product)
     absorb_product(state, vector, precision, shift, work)
 
 
-@part
+@compiled
 def absorb_product(
     state: State, vector: Array, precision: float, shift: float, work: Workspace
 ) -> None:

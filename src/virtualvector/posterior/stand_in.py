@@ -7,7 +7,7 @@ spaces.
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import compiled, part, woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
@@ -19,7 +19,8 @@ from virtualvector.kernels.triangular import (
     rank_one,
     whole_vectors,
 )
-from virtualvector.posterior.state import POINTS, State, Workspace
+from virtualvector.posterior.memory import Workspace
+from virtualvector.posterior.state import POINTS, State
 
 # No margin is given a variance below these. Contradictory rows without noise would shrink it
 # forever, until the covariance could no longer be told from a singular one.
@@ -35,13 +36,13 @@ _REFRESH_EVERY = 64  # rows
 _REPROJECT_EVERY = 1024
 
 
-@part
+@compiled
 def in_margin_space(state: State) -> bool:
     """Whether q̃ is kept as the distribution of the margins."""
     return state.gram.shape[0] > 0
 
 
-@part
+@compiled
 def residual_variance(state: State, i: int, work: Workspace) -> float:
     """The variance of the margin of point i under r."""
     if in_margin_space(state):
@@ -49,7 +50,7 @@ def residual_variance(state: State, i: int, work: Workspace) -> float:
     return multiply(state.factor, state.points[i], work.product)
 
 
-@part
+@compiled
 def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
     """Mean and variance of the margin of point i under q̃; leaves Ub in ``work.product``."""
     if in_margin_space(state):
@@ -58,7 +59,7 @@ def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
     return dot(state.points[i], state.weight_mean), variance
 
 
-@part
+@compiled
 def smallest_variance(state: State, i: int) -> float:
     """The smallest variance that the margin of point i can be given."""
     if not in_margin_space(state):
@@ -67,7 +68,7 @@ def smallest_variance(state: State, i: int) -> float:
     return max(SMALLEST, share * state.gram[i, i])
 
 
-@part
+@compiled
 def weakened(
     mean: float, variance: float, precision: float, shift: float, floor: float
 ) -> tuple[float, float]:
@@ -85,7 +86,7 @@ def weakened(
     return 0.0, 0.0
 
 
-@part
+@compiled
 def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under q̃."""
     if in_margin_space(state):
@@ -95,7 +96,7 @@ def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     return dot(work.product, work.other)
 
 
-@part
+@compiled
 def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under r."""
     if in_margin_space(state):
@@ -105,7 +106,7 @@ def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     return dot(work.product, work.other)
 
 
-@part
+@compiled
 def move_margins(
     margins: Array, covariances: Array, n: int, i: int, scale: float, step: float, column: Array
 ) -> None:
@@ -119,7 +120,7 @@ def move_margins(
         margins[j] += step * column[j]
 
 
-@part
+@compiled
 def move(
     state: State, n: int, i: int, mean: float, variance: float,
     precision: float, shift: float, work: Workspace,
@@ -138,32 +139,51 @@ def move(
 
 
 @compiled
-def refresh(state: State, work: Workspace) -> None:
-    """Build q̃ anew from r and the stand-in factors.
+def absorb_stand_ins(
+    mean: Array, factor: Array, points: Array, precisions: Array, shifts: Array,
+    product: Array, image: Array,
+) -> None:  # fmt: skip
+    """Multiply N(mean, factorᵀfactor) by the stand-ins of all points; write back what was used.
 
     Factors that narrow come first: then every Gaussian on the way is at least as narrow as the
     last one, hence proper.
     """
+    for narrowing in (True, False):
+        for i in range(points.shape[0]):
+            if (precisions[i] > 0.0) == narrowing:
+                variance = multiply(factor, points[i], product)
+                along = dot(points[i], mean)
+                precision, shift = weakened(along, variance, precisions[i], shifts[i], SMALLEST)
+                condition(factor, product, precision, image)
+                step = (shift - precision * along) / (1.0 + precision * variance)
+                add_scaled(mean, step, image)
+                precisions[i], shifts[i] = precision, shift
+
+
+@compiled
+def refresh(state: State, work: Workspace) -> None:
+    """Build q̃ anew from r and the stand-in factors, as `absorb_stand_ins` does."""
     n = state.counts[POINTS]
-    if in_margin_space(state):
-        for i in range(n):
-            state.margins[i] = dot(state.points[i], state.mean)
-            for j in range(n):
-                state.covariances[i, j] = state.gram[i, j]
-    else:
+    if not in_margin_space(state):
         copy(state.mean, state.weight_mean)
         for j in range(state.mean.shape[0]):
             copy(state.factor[j], state.weight_factor[j])
+        absorb_stand_ins(
+            state.weight_mean, state.weight_factor, state.points[:n],
+            state.precisions, state.shifts, work.product, work.image,
+        )  # fmt: skip
+        return
+    for i in range(n):
+        state.margins[i] = dot(state.points[i], state.mean)
+        for j in range(n):
+            state.covariances[i, j] = state.gram[i, j]
     for narrowing in (True, False):
         for i in range(n):
             if (state.precisions[i] > 0.0) == narrowing:
-                mean, variance = marginal(state, i, work)
+                mean, variance = state.margins[i], state.covariances[i, i]
+                floor = smallest_variance(state, i)
                 precision, shift = weakened(
-                    mean,
-                    variance,
-                    state.precisions[i],
-                    state.shifts[i],
-                    smallest_variance(state, i),
+                    mean, variance, state.precisions[i], state.shifts[i], floor
                 )
                 move(state, n, i, mean, variance, precision, shift, work)
                 state.precisions[i], state.shifts[i] = precision, shift
@@ -182,7 +202,7 @@ def reproject(state: State, work: Workspace) -> None:
     refresh(state, work)
 
 
-@woven
+@compiled
 def upkeep(state: State, number: int, work: Workspace) -> None:
     """Rebuild what updates have worn out, and everything now and then."""
     images, margins = False, False
@@ -197,7 +217,7 @@ def upkeep(state: State, number: int, work: Workspace) -> None:
         refresh(state, work)
 
 
-@part
+@compiled
 def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
     """Take in the point that was written to place n, with a stand-in factor of one.
 
@@ -234,14 +254,14 @@ def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
     return mean, variance
 
 
-@part
+@compiled
 def write_column(matrix: Array, i: int, column: Array) -> None:
     """Write column i."""
     for k in range(column.shape[0]):
         matrix[k, i] = column[k]
 
 
-@part
+@compiled
 def write_cross(matrix: Array, i: int, entries: Array) -> None:
     """Write row and column i of a symmetric matrix as far as its diagonal."""
     for k in range(i + 1):
@@ -250,7 +270,7 @@ def write_cross(matrix: Array, i: int, entries: Array) -> None:
         matrix[k, i] = entries[k]
 
 
-@part
+@compiled
 def _move_last(matrix: Array, target: int, last: int) -> None:
     """Let the last row and column of a symmetric matrix take the place of others, and clear it."""
     matrix[last, target] = matrix[last, last]
@@ -263,7 +283,7 @@ def _move_last(matrix: Array, target: int, last: int) -> None:
     matrix[last, last] = 0.0
 
 
-@part
+@compiled
 def forget(state: State, j: int) -> None:
     """Take point j and its stand-in factor off the list; the last point takes its place.
 

@@ -91,25 +91,6 @@ def plain(settings: Settings) -> Settings:
     return Settings._make(kind(value) for kind, value in zip(kinds, settings, strict=True))
 
 
-class Workspace(NamedTuple):
-    """Scratch memory, so that no row allocates."""
-
-    vector: Array  # (d,)
-    product: Array  # (d,)  Ux
-    image: Array  # (d,)  Vx
-    other: Array  # (d,)
-    merged: Array  # (d,)
-    column: Array  # (w,)
-    divergences: Array  # (c,)
-    precisions: Array  # (c,)  to go back to
-    shifts: Array  # (c,)
-    floors: Array  # (c,)  the smallest variance that a margin can be given
-    seen_means: Array  # (c,)  the margin when its stand-in was last matched
-    seen_variances: Array  # (c,)
-    pair_distances: Array  # (k,)
-    pairs: IntArray  # (k, 2)
-
-
 def empty_state(
     n_weights: int, settings: Settings, capacity: int = 16, margin_space: bool | None = None
 ) -> State:
@@ -165,28 +146,6 @@ def may_merge(settings: Settings) -> bool:
         settings.merge_pairs > 0
         and settings.buffer_size > 0
         and settings.strategy in (Strategy.DIVERGENCE, Strategy.MARGIN)
-    )
-
-
-def make_workspace(state: State, settings: Settings) -> Workspace:
-    """Return scratch memory that fits the state."""
-    c, d = state.points.shape
-    k = max(1, settings.merge_pairs)
-    return Workspace(
-        vector=np.zeros(d),
-        product=np.zeros(d),
-        image=np.zeros(d),
-        other=np.zeros(d),
-        merged=np.zeros(d),
-        column=np.zeros(whole_vectors(c)),
-        divergences=np.zeros(c),
-        precisions=np.zeros(c),
-        shifts=np.zeros(c),
-        floors=np.zeros(c),
-        seen_means=np.zeros(c),
-        seen_variances=np.zeros(c),
-        pair_distances=np.zeros(k),
-        pairs=np.zeros((k, 2), np.int64),
     )
 
 

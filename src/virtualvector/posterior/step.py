@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-
-from virtualvector.kernels.compiled import compiled, part, woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array, dot
 from virtualvector.posterior.losing import (
@@ -21,8 +18,9 @@ from virtualvector.posterior.losing import (
     lose_one,
 )
 from virtualvector.posterior.losing.merging import remember_distances
+from virtualvector.posterior.memory import Events, Workspace, parts_at
 from virtualvector.posterior.propagation import propagate, visit
-from virtualvector.posterior.stand_in import extend, upkeep
+from virtualvector.posterior.stand_in import extend, reproject, upkeep
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
     EVICTED,
@@ -33,40 +31,13 @@ from virtualvector.posterior.state import (
     ROWS,
     SWEEPS,
     UNSETTLED,
-    IntArray,
     Settings,
     State,
     Strategy,
-    Workspace,
 )
 
 
-class Events(NamedTuple):
-    """What happened, row by row."""
-
-    log_probability: Array  # of the label, before the row was learned
-    event: IntArray  # kept, evicted, merged, ignored
-    lost_row: IntArray  # number of the row that brought the lost point, or −1
-    divergence_lost: Array
-    precision: Array  # the stand-in that the residual absorbed by eviction
-    shift: Array
-    sweeps: IntArray
-
-
-def no_events(n_rows: int) -> Events:
-    """Return empty records for so many rows."""
-    return Events(
-        log_probability=np.zeros(n_rows),
-        event=np.zeros(n_rows, np.int64),
-        lost_row=np.full(n_rows, -1, np.int64),
-        divergence_lost=np.zeros(n_rows),
-        precision=np.zeros(n_rows),
-        shift=np.zeros(n_rows),
-        sweeps=np.zeros(n_rows, np.int64),
-    )
-
-
-@part
+@compiled
 def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> float:
     """Write ±(row, 1)/length to ``point``; return s²/length².
 
@@ -106,7 +77,7 @@ def write_points(rows: Array, margin_noise: float, points: Array, noises: Array)
                 points[t, k] = 0.0
 
 
-@woven
+@compiled
 def learn_row(
     state: State, settings: Settings, row: Array, sign: float, work: Workspace
 ) -> tuple[float, int, Loss]:
@@ -145,7 +116,7 @@ def learn_row(
     return evidence, sweeps, loss
 
 
-@part
+@compiled
 def record(state: State, sweeps: int, loss: Loss, events: Events, t: int) -> None:
     """Count what happened at a row, and write it down."""
     state.counts[EVICTED] += loss.event == WAS_EVICTED
@@ -162,14 +133,18 @@ def record(state: State, sweeps: int, loss: Loss, events: Events, t: int) -> Non
 
 @compiled
 def learn_rows(
-    state: State, settings: Settings, rows: Array, signs: Array, start: int, stop: int,
-    work: Workspace, events: Events,
-) -> tuple[int, bool]:  # fmt: skip
+    memory: int, rows: Array, signs: Array, start: int, stop: int, anew: bool
+) -> tuple[int, bool]:
     """Learn rows in place from ``start`` on, while there is room.
+
+    With ``anew`` everything that can be computed from points and residual is, before that.
 
     Returns the next row, and whether the last one still has to lose a point or merge two: see
     `merge_or_evict`, which takes as long to compile as all the rest and is seldom needed.
     """
+    state, settings, work, events = parts_at(memory)
+    if anew:
+        reproject(state, work)
     for t in range(start, stop):
         if state.counts[POINTS] == state.points.shape[0]:
             return t, False
@@ -182,10 +157,9 @@ def learn_rows(
 
 
 @compiled
-def merge_or_evict(
-    state: State, settings: Settings, work: Workspace, events: Events, t: int
-) -> None:
+def merge_or_evict(memory: int, t: int) -> None:
     """Lose a point at row t, where merging two may cost less than evicting one."""
+    state, settings, work, events = parts_at(memory)
     loss = lose_cheapest(state, settings, work)
     sweeps = 0
     if loss.event == WAS_MERGED:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.kernels.compiled import woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.posterior.losing.divergence import measure_divergences, smallest_divergence
 from virtualvector.posterior.losing.eviction import evict, most_contradicted, safest
 from virtualvector.posterior.losing.margin import largest_margin
 from virtualvector.posterior.losing.merging import best_merge, merge_points, some_merge_may_win
 from virtualvector.posterior.losing.oldest import oldest
-from virtualvector.posterior.state import Settings, State, Strategy, Workspace
+from virtualvector.posterior.memory import Workspace
+from virtualvector.posterior.state import Settings, State, Strategy
 
 WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED, MAY_MERGE = range(5)
 
@@ -26,7 +27,7 @@ class Loss(NamedTuple):
     shift: float
 
 
-@woven
+@compiled
 def choose(state: State, settings: Settings, work: Workspace) -> int:
     """The point to evict."""
     if settings.strategy == Strategy.OLDEST:
@@ -38,7 +39,7 @@ def choose(state: State, settings: Settings, work: Workspace) -> int:
     return j if j >= 0 else safest(state, work)
 
 
-@woven
+@compiled
 def lose_one(state: State, settings: Settings, consistent: bool, work: Workspace) -> Loss:
     """Evict a point, unless merging two may keep more of what a Gaussian cannot carry.
 
@@ -57,7 +58,7 @@ def lose_one(state: State, settings: Settings, consistent: bool, work: Workspace
     return loss
 
 
-@woven
+@compiled
 def lose_cheapest(state: State, settings: Settings, work: Workspace) -> Loss:
     """Evict a point or merge two, whichever keeps more of what a Gaussian cannot carry."""
     measure_divergences(state, settings, work)

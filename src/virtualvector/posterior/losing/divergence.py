@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import clip_margin, weight_divergence
 from virtualvector.posterior.losing.eviction import may_evict
+from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.propagation import cavity
 from virtualvector.posterior.stand_in import marginal
-from virtualvector.posterior.state import POINTS, Settings, State, Workspace
+from virtualvector.posterior.state import POINTS, Settings, State
 
 
-@woven
+@compiled
 def measure_divergences(state: State, settings: Settings, work: Workspace) -> None:
     """Write each factor's divergence from its stand-in to ``work.divergences`` (eq. 31).
 
@@ -29,7 +30,7 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
             )
 
 
-@woven
+@compiled
 def smallest_divergence(state: State, work: Workspace) -> int:
     """The point that costs least, or −1 if none may go."""
     best, least = -1, math.inf

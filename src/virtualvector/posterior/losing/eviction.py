@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import part, woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.triangular import copy, multiply
+from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.propagation import cavity
 from virtualvector.posterior.residual import absorb_product
 from virtualvector.posterior.stand_in import (
@@ -14,14 +15,14 @@ from virtualvector.posterior.stand_in import (
     marginal,
     residual_variance,
 )
-from virtualvector.posterior.state import POINTS, State, Workspace
+from virtualvector.posterior.state import POINTS, State
 
 # A residual may become a hundred times wider along one direction in one step, and no more. Factors
 # with label noise can have stand-ins of negative precision.
 SMALLEST_GROWTH = 0.01
 
 
-@part
+@compiled
 def residual_growth(state: State, j: int, work: Workspace) -> float:
     """1 + τv: the residual stays proper while this is positive."""
     if state.precisions[j] >= 0.0:
@@ -29,13 +30,13 @@ def residual_growth(state: State, j: int, work: Workspace) -> float:
     return 1.0 + state.precisions[j] * residual_variance(state, j, work)
 
 
-@part
+@compiled
 def may_evict(state: State, j: int, work: Workspace) -> bool:
     """Whether the residual stays proper without leaning on the other points."""
     return residual_growth(state, j, work) > SMALLEST_GROWTH
 
 
-@woven
+@compiled
 def safest(state: State, work: Workspace) -> int:
     """The point whose eviction leaves the residual furthest from improper.
 
@@ -50,7 +51,7 @@ def safest(state: State, work: Workspace) -> int:
     return best
 
 
-@woven
+@compiled
 def most_contradicted(state: State, work: Workspace) -> int:
     """The point whose label is least probable given everything else."""
     best, least = state.counts[POINTS] - 1, math.inf
@@ -63,7 +64,7 @@ def most_contradicted(state: State, work: Workspace) -> int:
     return best
 
 
-@part
+@compiled
 def evict(state: State, j: int, work: Workspace) -> None:
     """R ← r·f̃ⱼ (eq. 14); q̃ does not change."""
     precision, shift = state.precisions[j], state.shifts[j]

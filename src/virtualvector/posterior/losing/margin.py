@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.posterior.losing.eviction import may_evict
+from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.stand_in import marginal
-from virtualvector.posterior.state import POINTS, State, Workspace
+from virtualvector.posterior.state import POINTS, State
 
 
-@woven
+@compiled
 def largest_margin(state: State, work: Workspace) -> int:
     """The point with the largest |mᵀb|/√(bᵀVb) under q̃, or −1 if none may go."""
     best, largest = -1, -1.0

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.kernels.compiled import part, woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.losing.eviction import SMALLEST_GROWTH
+from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import (
     covariance,
@@ -26,7 +27,7 @@ from virtualvector.posterior.stand_in import (
     residual_covariance,
     residual_variance,
 )
-from virtualvector.posterior.state import POINTS, Settings, State, Workspace
+from virtualvector.posterior.state import POINTS, Settings, State
 
 _SMALLEST_ROOM = 1e-10
 _SMALLEST_LENGTH = 0.01  # opposite points have no bisector
@@ -54,7 +55,7 @@ class Merge(NamedTuple):
     shift2: float
 
 
-@part
+@compiled
 def remember_distances(state: State, n: int) -> None:
     """Write the squared distances of point n to all others."""
     for i in range(n):
@@ -66,7 +67,7 @@ def remember_distances(state: State, n: int) -> None:
         state.distances[i, n] = total
 
 
-@woven
+@compiled
 def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int:
     """Write the k closest pairs to ``work.pairs``, closest first; return how many there are."""
     found = 0
@@ -89,7 +90,7 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
     return found
 
 
-@part
+@compiled
 def no_merge() -> Merge:
     """A candidate that never wins."""
     none = (0.0, 0.0)
@@ -117,7 +118,7 @@ class Pair(NamedTuple):
     length: float  # |b₁ + b₂|²
 
 
-@part
+@compiled
 def pair_of(state: State, i: int, j: int, work: Workspace) -> Pair:
     """Gather what merging two points depends on."""
     mean1, s11 = marginal(state, i, work)
@@ -131,7 +132,7 @@ def pair_of(state: State, i: int, j: int, work: Workspace) -> Pair:
     )  # fmt: skip
 
 
-@part
+@compiled
 def pair_cavity(pair: Pair) -> tuple[bool, float, float, float, float, float]:
     """q̃ without the stand-ins of two points (eq. 16), along their margins.
 
@@ -157,13 +158,13 @@ def pair_cavity(pair: Pair) -> tuple[bool, float, float, float, float, float]:
     )
 
 
-@part
+@compiled
 def merged_noise(pair: Pair) -> float:
     """The noise of the bisector: the mean of the two scales, over the length of the midpoint."""
     return (math.sqrt(pair.noise1) + math.sqrt(pair.noise2)) ** 2 / pair.length
 
 
-@part
+@compiled
 def propose(pair: Pair, i: int, j: int, label_noise: float) -> Merge:
     """Work out the merge of two points; one that cannot be made costs infinitely much.
 
@@ -234,7 +235,7 @@ def propose(pair: Pair, i: int, j: int, label_noise: float) -> Merge:
     return merge
 
 
-@part
+@compiled
 def _eigen(a: float, b: float, c: float) -> tuple[float, float, float, float]:
     """Eigenvalues of [[a, b], [b, c]], larger first, and the direction of the first.
 
@@ -252,7 +253,7 @@ def _eigen(a: float, b: float, c: float) -> tuple[float, float, float, float]:
     return large, small, math.cos(angle), math.sin(angle)
 
 
-@part
+@compiled
 def _keeps_residual_proper(pair: Pair, merge: Merge) -> bool:
     """Whether r·g is proper; g alone need not be."""
     g11, g12, g22 = pair.g11, pair.g12, pair.g22
@@ -269,7 +270,7 @@ def _keeps_residual_proper(pair: Pair, merge: Merge) -> bool:
     return growth2 > SMALLEST_GROWTH and math.isfinite(growth1 + growth2)
 
 
-@part
+@compiled
 def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
     """Whether merging two points may cost less than the limit, from what q̃ says of their bisector.
 
@@ -294,7 +295,7 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
     return pair.divergence - most < limit
 
 
-@woven
+@compiled
 def some_merge_may_win(state: State, settings: Settings, j: int, work: Workspace) -> bool:
     """Whether one of the k closest pairs may cost less than evicting point j."""
     for k in range(find_closest_pairs(state, settings, work)):
@@ -304,7 +305,7 @@ def some_merge_may_win(state: State, settings: Settings, j: int, work: Workspace
     return False
 
 
-@woven
+@compiled
 def best_merge(state: State, settings: Settings, limit: float, work: Workspace) -> Merge:
     """The cheapest merge among the k closest pairs, of those that may cost less than the limit."""
     best = no_merge()
@@ -318,7 +319,7 @@ def best_merge(state: State, settings: Settings, limit: float, work: Workspace) 
     return best
 
 
-@woven
+@compiled
 def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     """Replace two points by their bisector, multiply the residual by g, and rebuild q̃."""
     one, two = state.points[merge.first], state.points[merge.second]

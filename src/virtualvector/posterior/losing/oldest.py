@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import woven
+from virtualvector.kernels.compiled import compiled
 from virtualvector.posterior.losing.eviction import may_evict
-from virtualvector.posterior.state import POINTS, State, Workspace
+from virtualvector.posterior.memory import Workspace
+from virtualvector.posterior.state import POINTS, State
 
 
-@woven
+@compiled
 def oldest(state: State, work: Workspace) -> int:
     """The oldest point that may go, or −1 if none may."""
     best = -1

@@ -1,0 +1,132 @@
+"""Named tuples handed to compiled code as one address.
+
+Numba passes a tuple of arrays by value: some hundred numbers at every call from Python and from one
+kernel to the next, most of which goes into compiling them. Here the arrays of a tuple are listed in
+a table, and kernels are given its address. Inside they write ``state.mean`` all the same, which
+reads the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof, types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
+from numba.np.arrayobj import make_array, populate_array
+
+Values = TypeVar("Values", bound=tuple[Any, ...])
+
+_WORDS = (
+    3  # in a line: a number, an address, or that of an array of up to 2 dimensions and its shape
+)
+
+
+class Table:
+    """The address of each array of a named tuple, each number, and the table of each tuple in it.
+
+    It keeps the arrays alive, and has to live as long as kernels use its address. Arrays may be
+    written to, but not be replaced.
+    """
+
+    address: int
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self._values = values
+        self._tables = [Table(value) for value in values if isinstance(value, tuple)]
+        tables = iter(self._tables)
+        self._lines = np.zeros((len(values), _WORDS), np.int64)
+        for line, value in zip(self._lines, values, strict=True):
+            if isinstance(value, tuple):
+                line[0] = next(tables).address
+            elif isinstance(value, np.ndarray):
+                line[0] = value.__array_interface__["data"][0]
+                line[1 : 1 + value.ndim] = value.shape
+            else:
+                line[:1].view(type(value))[0] = value
+        self.address = int(self._lines.__array_interface__["data"][0])
+
+
+class _TableOf(types.Type):
+    """The type of a pointer to the table of one kind of named tuple."""
+
+    def __init__(self, kind: types.NamedTuple) -> None:
+        super().__init__(name=f"TableOf({kind.instance_class.__name__})")
+        self.fields = {
+            name: _TableOf(field) if isinstance(field, types.NamedTuple) else field
+            for name, field in zip(kind.fields, kind.types, strict=True)
+        }
+
+
+@register_model(_TableOf)
+class _Pointer(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: _TableOf) -> None:
+        super().__init__(manager, kind, ir.IntType(64).as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = _TableOf
+
+    def generic_resolve(self, table: _TableOf, name: str) -> Any:
+        return table.fields.get(name)
+
+
+@lower_getattr_generic(_TableOf)
+def _read(context: Any, builder: Any, table: _TableOf, pointer: Any, name: str) -> Any:
+    first = _WORDS * list(table.fields).index(name)
+    kind = table.fields[name]
+
+    def word(place: int, as_type: Any) -> Any:
+        entry = builder.gep(pointer, [ir.Constant(ir.IntType(64), first + place)])
+        loaded = builder.load(builder.bitcast(entry, as_type.as_pointer()))
+        # No kernel writes to a table: it need not be read again after each write to an array.
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+
+    if not isinstance(kind, types.Array):
+        return word(0, context.get_value_type(kind))
+    array = make_array(kind)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    shape = [word(1 + k, ir.IntType(64)) for k in range(kind.ndim)]
+    strides = [ir.Constant(ir.IntType(64), size)]
+    for length in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
+    populate_array(
+        array,
+        data=word(0, array.data.type),
+        shape=shape,
+        strides=strides,
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+def reader(example: Values) -> Callable[[int], Values]:
+    """Return what gives a kernel the tuple whose table is at an address.
+
+    Parameters
+    ----------
+    example : named tuple
+        One of the same types. Arrays are contiguous.
+    """
+    kind = _TableOf(typeof(example))
+
+    @intrinsic
+    def at(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(kind))
+
+        return kind(types.int64), generate
+
+    return cast("Callable[[int], Values]", at)
