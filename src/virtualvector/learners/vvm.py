@@ -39,7 +39,9 @@ class VVMClassifier(BayesianLinearClassifier):
     fit_intercept : bool, default=True
         Whether there is a bias.
     tol : float, default=1e-10
-        Expectation propagation ends when no margin moves by more, in standard deviations.
+        Expectation propagation ends when no margin moves by more, in standard deviations. At a
+        row that makes a point go, a million times as much, but no more than 1e-4, will do: the
+        point takes far more with it.
     max_sweeps : int, default=30
         Most sweeps over the points per row.
     half_life : float, optional

@@ -72,4 +72,4 @@ def settle(state: State, settings: Settings) -> State:
 @compiled
 def _propagate(memory: int) -> tuple[int, bool]:
     state, settings, work, _ = parts_at(memory)
-    return propagate(state, settings, work)
+    return propagate(state, settings, False, work)

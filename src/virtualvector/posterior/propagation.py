@@ -21,10 +21,11 @@ from virtualvector.posterior.stand_in import (
     smallest_variance,
     weakened,
 )
-from virtualvector.posterior.state import POINTS, Settings, State
+from virtualvector.posterior.state import POINTS, Settings, State, Strategy
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
+_COARSER, _COARSEST = 1e6, 1e-4
 
 
 # A margin that has moved by less than this share of the tolerance since its stand-in was matched
@@ -74,9 +75,22 @@ def change(
 
 
 @compiled
+def tolerance_for(settings: Settings, loses_a_point: bool) -> float:
+    """How far margins may be from a fixed point, in standard deviations.
+
+    With the point that is chosen to go, far more goes than a coarse fixed point leaves to do.
+    Window-EP, which does not choose, is exact, and so are the limits without and with all points.
+    """
+    if loses_a_point and settings.buffer_size > 0 and settings.strategy != Strategy.OLDEST:
+        return max(settings.tolerance, min(_COARSER * settings.tolerance, _COARSEST))
+    return settings.tolerance
+
+
+@compiled
 def visit(
-    state: State, settings: Settings, n: int, i: int, damping: float, work: Workspace
-) -> float:
+    state: State, label_noise: float, tolerance: float, n: int, i: int, damping: float,
+    work: Workspace,
+) -> float:  # fmt: skip
     """Match one stand-in factor to its true factor; return how far the margin moved.
 
     It is infinite if the margin would have to become narrower than can be represented. A move
@@ -85,9 +99,9 @@ def visit(
     mean, variance = marginal(state, i, work)
     movement, precision, shift, too_narrow = change(
         mean, variance, state.precisions[i], state.shifts[i], state.noises[i],
-        smallest_variance(state, i), settings.label_noise, damping,
+        smallest_variance(state, i), label_noise, damping,
     )  # fmt: skip
-    if movement > settings.tolerance or state.precisions[i] == 0.0:
+    if movement > tolerance or state.precisions[i] == 0.0:
         move(state, n, i, mean, variance, precision, shift, work)
         state.precisions[i] += precision
         state.shifts[i] += shift
@@ -134,22 +148,26 @@ def sweep_margins(
 
 
 @compiled
-def sweep(state: State, settings: Settings, n: int, damping: float, work: Workspace) -> float:
+def sweep(
+    state: State, label_noise: float, tolerance: float, n: int, damping: float, work: Workspace
+) -> float:
     """Visit every point, newest first: it is the one that has something to say."""
     if in_margin_space(state):
         return sweep_margins(
             state.margins, state.covariances, state.precisions, state.shifts, state.noises,
             work.floors, work.seen_means, work.seen_variances, work.column,
-            n, settings.label_noise, settings.tolerance, damping,
+            n, label_noise, tolerance, damping,
         )  # fmt: skip
     movement = 0.0
     for i in range(n - 1, -1, -1):
-        movement = max(movement, visit(state, settings, n, i, damping, work))
+        movement = max(movement, visit(state, label_noise, tolerance, n, i, damping, work))
     return movement
 
 
 @compiled
-def propagate(state: State, settings: Settings, work: Workspace) -> tuple[int, bool]:
+def propagate(
+    state: State, settings: Settings, loses_a_point: bool, work: Workspace
+) -> tuple[int, bool]:
     """Sweep over the points until none moves; return the number of sweeps and whether they served.
 
     Sweeps are damped when they stop coming closer to a fixed point. Without noise there may be
@@ -157,6 +175,7 @@ def propagate(state: State, settings: Settings, work: Workspace) -> tuple[int, b
     put back as they were.
     """
     n = state.counts[POINTS]
+    tolerance = tolerance_for(settings, loses_a_point)
     for i in range(n):
         work.precisions[i] = state.precisions[i]
         work.shifts[i] = state.shifts[i]
@@ -165,8 +184,8 @@ def propagate(state: State, settings: Settings, work: Workspace) -> tuple[int, b
     damping = 1.0
     previous = math.inf
     for k in range(settings.max_sweeps):
-        movement = sweep(state, settings, n, damping, work)
-        if movement <= settings.tolerance:
+        movement = sweep(state, settings.label_noise, tolerance, n, damping, work)
+        if movement <= tolerance:
             return k + 1, True
         if math.isinf(movement):
             for i in range(n):

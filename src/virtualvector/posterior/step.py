@@ -105,13 +105,14 @@ def learn_row(
         remember_distances(state, n)
     state.counts[POINTS] = n + 1
 
-    sweeps, served = propagate(state, settings, work)
+    full = settings.strategy != Strategy.NEVER and n >= settings.buffer_size
+    sweeps, served = propagate(state, settings, full, work)
     if not served or settings.max_sweeps == 0:
         # The row is taken in as ADF would: it contradicts the points, which stay consistent.
-        visit(state, settings, n + 1, n, 1.0, work)
+        visit(state, settings.label_noise, settings.tolerance, n + 1, n, 1.0, work)
     state.counts[UNSETTLED] += not served
     loss = Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
-    if not served or (settings.strategy != Strategy.NEVER and n >= settings.buffer_size):
+    if full or not served:
         loss = lose_one(state, settings, served, work)
     return evidence, sweeps, loss
 
@@ -163,5 +164,5 @@ def merge_or_evict(memory: int, t: int) -> None:
     loss = lose_cheapest(state, settings, work)
     sweeps = 0
     if loss.event == WAS_MERGED:
-        sweeps, _ = propagate(state, settings, work)
+        sweeps, _ = propagate(state, settings, True, work)
     record(state, sweeps, loss, events, t)
