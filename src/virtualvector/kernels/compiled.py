@@ -44,13 +44,23 @@ _STAMP = _stamp_of_the_sources()
 
 def compiled(function: Function) -> Function:
     """Compile a function into the kernels that call it, and on its own when Python calls it."""
-    return cast("Function", functools.wraps(function)(_Part(function)))
+    return cast("Function", functools.wraps(function)(_Part(function, _PartCompiler)))
+
+
+def apart(function: Function) -> Function:
+    """As `compiled`, for a function whose arrays never overlap: its loops need not find out."""
+    return cast("Function", functools.wraps(function)(_Part(function, _ApartCompiler)))
 
 
 def shared(function: Function) -> Function:
     """Leave a function to Python as it is, and compile it where a kernel calls it."""
     result: Function = register_jitable(**_OPTIONS)(function)
     return result
+
+
+def entry(function: Function) -> Function:
+    """Return a compiled function without the step from the part to what Python calls."""
+    return cast("Function", cast("_Part", function).entry)
 
 
 def _entry(function: Function) -> Function:
@@ -68,9 +78,9 @@ def _entry(function: Function) -> Function:
 class _Part(CPUDispatcher):
     """A function as other compiled functions see it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], compiler: type[Compiler]) -> None:
         options = _OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
-        super().__init__(function, targetoptions=options, pipeline_class=_PartCompiler)
+        super().__init__(function, targetoptions=options, pipeline_class=compiler)
 
     @functools.cached_property
     def entry(self) -> Callable[..., Any]:
@@ -91,6 +101,12 @@ class _PartCompiler(Compiler):
     def define_pipelines(self) -> Any:
         codegen = self.state.targetctx.codegen()
         self.state.library = _PartLibrary(codegen, self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _ApartCompiler(_PartCompiler):
+    def define_pipelines(self) -> Any:
+        self.state.flags.noalias = True
         return super().define_pipelines()
 
 

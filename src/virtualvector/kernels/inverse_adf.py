@@ -60,6 +60,14 @@ def inverse_adf(
     >>> inverse_adf(0.5, 1.0, 0.0, 0.0)[0]
     False
     """
+    return inverse_adf_within(mean, variance, margin_noise, label_noise, 1e-300)
+
+
+@compiled
+def inverse_adf_within(
+    mean: float, variance: float, margin_noise: float, label_noise: float, resolution: float
+) -> tuple[bool, float, float, float]:
+    """As `inverse_adf`; z need not be better than the resolution."""
     target = mean / math.sqrt(variance)
     noise = margin_noise / variance
     if not (variance > 0.0 and abs(target) < 1e100 and noise < 1e100):
@@ -90,7 +98,7 @@ def inverse_adf(
             b, f_b = a, f_a
         a, f_a = z, f_z
         best = a if abs(f_a) < abs(f_b) else b
-        tolerance = 4e-16 * abs(best) + 1e-300
+        tolerance = 4e-16 * abs(best) + resolution
         if f_z == 0.0 or abs(b - a) < 2.0 * tolerance:  # one more step could not halve it
             break
         weight = 0.5

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled, shared
+from virtualvector.kernels.compiled import apart, compiled, shared
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -27,14 +27,14 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@compiled
+@apart
 def copy(source: Array, target: Array) -> None:
     """Copy a vector (slice assignment would allocate, and compiles slowly)."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
-@compiled
+@apart
 def add_scaled(target: Array, scale: float, x: Array) -> None:
     """Add ``scale * x`` to the target."""
     for i in range(x.shape[0]):
@@ -42,6 +42,13 @@ def add_scaled(target: Array, scale: float, x: Array) -> None:
 
 
 @compiled
+def scale(target: Array, by: float) -> None:
+    """Multiply a vector by a number."""
+    for i in range(target.shape[0]):
+        target[i] *= by
+
+
+@apart
 def multiply(factor: Array, x: Array, out: Array) -> float:
     """Write Ux into ``out`` and return |Ux|² = xᵀVx."""
     total = 0.0
@@ -54,7 +61,7 @@ def multiply(factor: Array, x: Array, out: Array) -> float:
     return total
 
 
-@compiled
+@apart
 def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, add: float) -> None:
     """One row of `condition`: row ← keep·row − take·image while image ← image + add·row."""
     for i in range(size):
@@ -98,18 +105,24 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
     condition_with(factor, factor, 0, product, precision, image, image)
 
 
-@compiled
+@apart
 def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
     """Write xᵀP into ``out`` for the first ``size`` columns of P."""
     for i in range(size):
         out[i] = 0.0
-    for j in range(x.shape[0]):
-        scale = x[j]
+    whole = x.shape[0] // 4 * 4
+    for j in range(0, whole, 4):  # four at once: reading and writing ``out`` is what takes time
+        a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
         for i in range(size):
-            out[i] += scale * products[j, i]
+            out[i] += (a * products[j, i] + b * products[j + 1, i]) + (
+                c * products[j + 2, i] + d * products[j + 3, i]
+            )
+    for j in range(whole, x.shape[0]):
+        for i in range(size):
+            out[i] += x[j] * products[j, i]
 
 
-@compiled
+@apart
 def turn(row: Array, other: Array, last: int, cosine: float, sine: float) -> None:
     """One rotation of `widen`: row ← cosine·row + sine·other, other ← cosine·other − sine·row."""
     for i in range(last + 1):
@@ -136,7 +149,7 @@ def whole_vectors(size: int) -> int:
     return -(-size // _AT_ONCE) * _AT_ONCE
 
 
-@compiled
+@apart
 def rank_one(matrix: Array, size: int, width: int, column: Array, scale: float) -> None:
     """Add ``scale·column·columnᵀ`` to the leading block of ``size`` rows and ``width`` columns."""
     for i in range(size):

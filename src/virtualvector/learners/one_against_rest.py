@@ -172,17 +172,18 @@ class OneAgainstRest:
             states.insert(place, self.unseen)
         return replace(self, classes=classes, states=tuple(states))
 
+    def with_states(self, states: tuple[State, ...], unseen: State | None) -> OneAgainstRest:
+        """Return the same classes with posteriors that have learned more."""
+        return replace(self, states=states, unseen=unseen)
+
     def with_more_weights(self, at: int, n_more: int) -> OneAgainstRest:
         """Return the same for rows with more columns at a place, of which nothing is known."""
 
         def wider(state: State) -> State:
             return with_more_weights(state, at, n_more)
 
-        return replace(
-            self,
-            states=tuple(wider(state) for state in self.states),
-            unseen=None if self.unseen is None else wider(self.unseen),
-        )
+        unseen = None if self.unseen is None else wider(self.unseen)
+        return self.with_states(tuple(wider(state) for state in self.states), unseen)
 
     @cached_property
     def settled(self) -> tuple[State, ...]:
@@ -217,22 +218,25 @@ class OneAgainstRest:
 
     def probabilities(self, rows: Array) -> Array:
         """Return the probability of each class, one column each; they sum to one."""
-        probabilities: Array = softmax(self._class_scores(rows), axis=1)
+        return self.probabilities_of(self.margins(rows))
+
+    def probabilities_of(self, margins: Array) -> Array:
+        """Return the same, given the standardised margins."""
+        probabilities: Array = softmax(self._class_scores(margins), axis=1)
         return probabilities
 
     def log_probabilities(self, rows: Array) -> Array:
         """Return the logarithm of each probability, also of those too small for a number."""
-        logarithms: Array = log_softmax(self._class_scores(rows), axis=1)
+        logarithms: Array = log_softmax(self._class_scores(self.margins(rows)), axis=1)
         return logarithms
 
-    def _class_scores(self, rows: Array) -> Array:
+    def _class_scores(self, margins: Array) -> Array:
         """Return the logarithm of what the probabilities of a row's classes are proportional to.
 
         Of several classes each has its own posterior, which says p that it is this class. That it
         is this one and none of the others, as it has to be, has the probability p ∏(1 − p′) over
         the others, which is proportional to p/(1 − p).
         """
-        margins = self.margins(rows)
         if len(self.classes) == 2:
             return self._log_scores(np.column_stack([-margins[:, 0], margins[:, 0]]))
         return self._log_scores(margins) - self._log_scores(-margins)

@@ -6,10 +6,13 @@ import math
 
 import numpy as np
 
+from virtualvector.kernels.compiled import entry
 from virtualvector.kernels.tables import Table
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
-from virtualvector.posterior.memory import Events, memory_for
+from virtualvector.posterior.gaussian import gaussian
+from virtualvector.posterior.memory import Events, Memory, memory_for
+from virtualvector.posterior.prediction import standardised_margins
 from virtualvector.posterior.state import (
     POINTS,
     ROWS,
@@ -18,8 +21,16 @@ from virtualvector.posterior.state import (
     copy_state,
     empty_state,
     most_points,
+    plain,
 )
-from virtualvector.posterior.step import learn_rows, merge_or_evict
+from virtualvector.posterior.step import (
+    CROWDED,
+    FULL,
+    NOT_FINITE,
+    learn_rows,
+    margin_of,
+    merge_or_evict,
+)
 
 
 def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[State, Events]:
@@ -62,23 +73,56 @@ def learn_in_place(
     state: State, rows: Array, signs: Array, settings: Settings
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
+    learning = Learning(state, settings, len(rows))
     # Code is compiled for the types and the layout of its arguments: give it one of each.
-    rows, signs = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
-    memory = memory_for(state, settings, len(rows))
-    table, grown, done = Table(memory), False, 0
-    while done < len(rows):
-        stop, forget = next_stop(memory.state, settings, done, len(rows))
-        done, may_merge = learn_rows(table.address, rows, signs, done, stop, grown)
-        grown = done < stop and not may_merge
-        if may_merge:
-            merge_or_evict(table.address, done - 1)
-        if grown:
-            larger = grow(memory.state, settings)
-            memory = memory_for(larger, settings)._replace(events=memory.events)
-            table = Table(memory)
-        if done == stop and forget:
-            forget_rows(table.address)
-    return memory.state, memory.events
+    learning.learn(*(np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs)))
+    return learning.state, learning.events
+
+
+class Learning:
+    """A posterior that learns in place, so many rows at a time at most.
+
+    Rows and signs have to be contiguous arrays of float64. Not for several threads at once.
+    """
+
+    def __init__(self, state: State, settings: Settings, n_rows: int) -> None:
+        self.settings = plain(settings)
+        self._take(memory_for(state, self.settings, n_rows))
+        self._learn_rows, self._margin_of = entry(learn_rows), entry(margin_of)
+
+    def _take(self, memory: Memory) -> None:
+        self.state, self.events = memory.state, memory.events
+        self._table = Table(memory)
+        self._address = self._table.address
+
+    def learn(self, rows: Array, signs: Array) -> None:
+        """Learn rows; ``events`` says what happened to them."""
+        n_rows, done, grown = len(rows), 0, False
+        while done < n_rows:
+            stop, forget = next_stop(self.state, self.settings, done, n_rows)
+            done, why = self._learn_rows(self._address, rows, signs, done, stop, grown)
+            grown = why == FULL
+            if why == CROWDED:
+                merge_or_evict(self._address, done - 1)
+            elif why == FULL:
+                self._take(more_room(self.state, self.settings, self.events))
+            elif why == NOT_FINITE:
+                raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
+            if done == stop and forget:
+                forget_rows(self._address)
+
+    @property
+    def n_seen(self) -> int:
+        """The number of rows learned."""
+        return int(self.state.counts[ROWS])
+
+    def margin(self, row: Array) -> float:
+        """Return the standardised margin of a row; nan if it has an entry that is not finite."""
+        margin = self._margin_of(self._address, row)
+        if margin == math.inf:
+            noise = self.settings.margin_noise
+            return float(standardised_margins(gaussian(self.state), row[np.newaxis], noise)[0])
+        return margin
 
 
 def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple[int, bool]:
@@ -90,8 +134,8 @@ def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple
     return min(due, n_rows), due <= n_rows
 
 
-def grow(state: State, settings: Settings) -> State:
-    """Return the same state with room for twice as many points, as far as they are allowed.
+def more_room(state: State, settings: Settings, events: Events) -> Memory:
+    """Return memory for the same state and twice as many points, as far as they are allowed.
 
     Once there is room for more points than weights, q̃ moves from margin space to weight space.
     What depends on the space is left to be computed anew.
@@ -106,7 +150,7 @@ def grow(state: State, settings: Settings) -> State:
         getattr(larger, name)[:n] = getattr(state, name)[:n]
     if len(larger.distances):
         larger.distances[:n, :n] = state.distances[:n, :n]
-    return larger
+    return memory_for(larger, settings)._replace(events=events)
 
 
 def mirror(state: State) -> State:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from virtualvector.kernels.alignment import aligned_zeros
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.tables import reader
 from virtualvector.kernels.triangular import Array, whole_vectors
@@ -20,7 +21,11 @@ class Workspace(NamedTuple):
     image: Array  # (d,)  Vx
     other: Array  # (d,)
     merged: Array  # (d,)
+    looked: Array  # (4,)  whether a row was looked at; its mean, its variances under q̃ and r
+    looked_at: Array  # (d,)
     column: Array  # (w,)
+    scaled: Array  # (w,)
+    crossed: Array  # (w,)
     divergences: Array  # (c,)
     precisions: Array  # (c,)  to go back to
     shifts: Array  # (c,)
@@ -36,20 +41,24 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
     c, d = state.points.shape
     k = max(1, settings.merge_pairs)
     return Workspace(
-        vector=np.zeros(d),
-        product=np.zeros(d),
-        image=np.zeros(d),
-        other=np.zeros(d),
-        merged=np.zeros(d),
-        column=np.zeros(whole_vectors(c)),
-        divergences=np.zeros(c),
-        precisions=np.zeros(c),
-        shifts=np.zeros(c),
-        floors=np.zeros(c),
-        seen_means=np.zeros(c),
-        seen_variances=np.zeros(c),
-        pair_distances=np.zeros(k),
-        pairs=np.zeros((k, 2), np.int64),
+        vector=aligned_zeros(d),
+        product=aligned_zeros(d),
+        image=aligned_zeros(d),
+        other=aligned_zeros(d),
+        merged=aligned_zeros(d),
+        looked=aligned_zeros(4),
+        looked_at=aligned_zeros(d),
+        column=aligned_zeros(whole_vectors(c)),
+        scaled=aligned_zeros(whole_vectors(c)),
+        crossed=aligned_zeros(whole_vectors(c)),
+        divergences=aligned_zeros(c),
+        precisions=aligned_zeros(c),
+        shifts=aligned_zeros(c),
+        floors=aligned_zeros(c),
+        seen_means=aligned_zeros(c),
+        seen_variances=aligned_zeros(c),
+        pair_distances=aligned_zeros(k),
+        pairs=aligned_zeros((k, 2), np.int64),
     )
 
 

@@ -17,6 +17,7 @@ from virtualvector.kernels.triangular import (
     multiply,
     multiply_rows,
     rank_one,
+    scale,
     whole_vectors,
 )
 from virtualvector.posterior.memory import Workspace
@@ -64,8 +65,14 @@ def smallest_variance(state: State, i: int) -> float:
     """The smallest variance that the margin of point i can be given."""
     if not in_margin_space(state):
         return SMALLEST
-    share = _RESOLUTION if state.noises[i] > 0.0 else _RESOLUTION_WITHOUT_NOISE
-    return max(SMALLEST, share * state.gram[i, i])
+    return smallest_of(state.gram[i, i], state.noises[i])
+
+
+@compiled
+def smallest_of(variance: float, noise: float) -> float:
+    """The same for a margin with such a variance under r, in margin space."""
+    share = _RESOLUTION if noise > 0.0 else _RESOLUTION_WITHOUT_NOISE
+    return max(SMALLEST, share * variance)
 
 
 @compiled
@@ -164,6 +171,7 @@ def absorb_stand_ins(
 def refresh(state: State, work: Workspace) -> None:
     """Build q̃ anew from r and the stand-in factors, as `absorb_stand_ins` does."""
     n = state.counts[POINTS]
+    work.looked[0] = 0.0
     if not in_margin_space(state):
         copy(state.mean, state.weight_mean)
         for j in range(state.mean.shape[0]):
@@ -203,14 +211,21 @@ def reproject(state: State, work: Workspace) -> None:
 
 
 @compiled
-def upkeep(state: State, number: int, work: Workspace) -> None:
-    """Rebuild what updates have worn out, and everything now and then."""
+def worn_out(state: State) -> tuple[bool, bool]:
+    """Whether images of points under r, and margins under q̃, have lost too many digits."""
     images, margins = False, False
     if in_margin_space(state):
         for i in range(state.counts[POINTS]):
             # Both are differences, and have lost as many digits as they have become smaller.
             images |= state.gram[i, i] < _WORN_IMAGE * state.fresh[i]
             margins |= state.covariances[i, i] < _WORN_MARGIN * state.gram[i, i]
+    return images, margins
+
+
+@compiled
+def upkeep(state: State, number: int, work: Workspace) -> None:
+    """Rebuild what updates have worn out, and everything now and then."""
+    images, margins = worn_out(state)
     if images or number % _REPROJECT_EVERY == 0:
         reproject(state, work)
     elif margins or number % _REFRESH_EVERY == 0:
@@ -218,39 +233,76 @@ def upkeep(state: State, number: int, work: Workspace) -> None:
 
 
 @compiled
-def extend(state: State, n: int, work: Workspace) -> tuple[float, float]:
-    """Take in the point that was written to place n, with a stand-in factor of one.
+def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float, float]:
+    """Mean and variance of a margin under q̃ with n points, and its variance under r.
 
-    Returns mean and variance of its margin under q̃: the prediction for the row.
+    In margin space the covariances with the margins of the points are left in ``work.crossed``
+    under q̃ and in ``work.column`` under r, and U·vector in ``work.product``.
     """
-    point = state.points[n]
-    state.precisions[n] = 0.0
-    state.shifts[n] = 0.0
     if not in_margin_space(state):
-        return marginal(state, n, work)
+        variance = multiply(state.weight_factor, vector, work.product)
+        return dot(vector, state.weight_mean), variance, variance
 
-    variance = multiply(state.factor, point, work.product)
-    write_column(state.products, n, work.product)
-    mean = dot(point, state.mean)
+    residual = multiply(state.factor, vector, work.product)
+    mean, variance = dot(vector, state.mean), residual
     if n > 0:
         multiply_rows(state.products, whole_vectors(n), work.product, work.column)
-    work.column[n] = variance
-    write_cross(state.gram, n, work.column)
-    state.fresh[n] = variance
-    # With S the covariances under q̃, T = diag(τ), g the new row of the Gram matrix: the new row
-    # of S is g − S T g.
-    for i in range(n):  # not in the loop below: see `write_point`
-        mean += state.gram[n, i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
+    # With S the covariances under q̃, T = diag(τ), g the covariances under r: those under q̃ are
+    # g − S T g.
     for i in range(n):
-        work.column[i] = state.precisions[i] * state.gram[n, i]
+        mean += work.column[i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
+        work.scaled[i] = state.precisions[i] * work.column[i]
     for i in range(n):
-        entry = state.gram[n, i] - dot(state.covariances[i, :n], work.column[:n])
-        state.covariances[n, i] = entry
-        state.covariances[i, n] = entry
-        variance -= work.column[i] * entry
-    variance = max(variance, smallest_variance(state, n))
-    state.covariances[n, n] = variance
-    state.margins[n] = mean
+        work.crossed[i] = work.column[i] - dot(state.covariances[i, :n], work.scaled[:n])
+        variance -= work.scaled[i] * work.crossed[i]
+    return mean, max(variance, SMALLEST, _RESOLUTION * residual), residual
+
+
+@compiled
+def look_along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float]:
+    """Mean and variance of a margin under q̃; kept for a point that comes right after."""
+    mean, variance, residual = along(state, n, vector, work)
+    copy(vector, work.looked_at)
+    work.looked[0], work.looked[1], work.looked[2], work.looked[3] = 1.0, mean, variance, residual
+    return mean, variance
+
+
+@compiled
+def was_looked_at(point: Array, sign: float, work: Workspace) -> bool:
+    """Whether what `look_along` has kept is about this point, or about its negative."""
+    if work.looked[0] == 0.0:
+        return False
+    different = 0
+    for k in range(point.shape[0]):
+        different += point[k] != sign * work.looked_at[k]
+    return different == 0
+
+
+@compiled
+def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, float]:
+    """Take in the point that was written to place n, with a stand-in factor of one.
+
+    Returns mean and variance of its margin under q̃: the prediction for the row. A point that is
+    ``sign`` times one that was just looked at has all but the sign in common with it.
+    """
+    state.precisions[n] = 0.0
+    state.shifts[n] = 0.0
+    if was_looked_at(state.points[n], sign, work):
+        mean, variance, residual = sign * work.looked[1], work.looked[2], work.looked[3]
+        scale(work.product, sign)
+        scale(work.column, sign)
+        scale(work.crossed, sign)
+    else:
+        mean, variance, residual = along(state, n, state.points[n], work)
+    work.looked[0] = 0.0
+    if in_margin_space(state):
+        write_column(state.products, n, work.product)
+        work.column[n] = residual
+        work.crossed[n] = max(variance, smallest_of(residual, state.noises[n]))
+        write_cross(state.gram, n, work.column)
+        write_cross(state.covariances, n, work.crossed)
+        state.fresh[n] = residual
+        state.margins[n] = mean
     return mean, variance
 
 

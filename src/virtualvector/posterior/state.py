@@ -8,7 +8,8 @@ distances between points need no normalising, and the midpoint of two points is 
 
 Two spaces. The points act on the weights only through their n margins u = Bw. While there is room
 for no more points than weights, the Gaussian stand-in q̃ of q (eq. 9) is kept as the distribution of
-those margins; when there are more, as that of the d weights. Arrays of the other space are empty.
+those margins; when there are more, as that of the d weights. With margin noise, which keeps margins
+apart, the limit is twice as many points. Arrays of the other space are empty.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from virtualvector.kernels.alignment import aligned_copy, aligned_zeros
 from virtualvector.kernels.triangular import Array, whole_vectors
 
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -96,7 +98,7 @@ def empty_state(
 ) -> State:
     """Return the prior: N(0, I) and no points.
 
-    The space is the smaller one unless ``margin_space`` says otherwise.
+    The space is the one that takes less time unless ``margin_space`` says otherwise.
 
     Examples
     --------
@@ -107,29 +109,29 @@ def empty_state(
     d = n_weights
     c = min(capacity, most_points(settings))
     if margin_space is None:
-        margin_space = c <= d
+        margin_space = c <= (2 * d if settings.margin_noise > 0.0 else d)
     in_weights = 0 if margin_space else d
     in_margins = c if margin_space else 0
     width = whole_vectors(in_margins)
     merging = c if may_merge(settings) else 0
     return State(
-        mean=np.zeros(d),
-        factor=np.eye(d),
-        points=np.zeros((c, d)),
-        noises=np.zeros(c),
-        born=np.zeros(c, np.int64),
-        precisions=np.zeros(c),
-        shifts=np.zeros(c),
-        products=np.zeros((d if margin_space else 0, width)),
-        fresh=np.zeros(in_margins),
-        gram=np.zeros((width, width)),
-        margins=np.zeros(width),
-        covariances=np.zeros((width, width)),
-        weight_mean=np.zeros(in_weights),
-        weight_factor=np.eye(in_weights),
-        distances=np.zeros((merging, merging)),
-        counts=np.zeros(7, np.int64),
-        sums=np.zeros(2),
+        mean=aligned_zeros(d),
+        factor=aligned_copy(np.eye(d)),
+        points=aligned_zeros((c, d)),
+        noises=aligned_zeros(c),
+        born=aligned_zeros(c, np.int64),
+        precisions=aligned_zeros(c),
+        shifts=aligned_zeros(c),
+        products=aligned_zeros((d if margin_space else 0, width)),
+        fresh=aligned_zeros(in_margins),
+        gram=aligned_zeros((width, width)),
+        margins=aligned_zeros(width),
+        covariances=aligned_zeros((width, width)),
+        weight_mean=aligned_zeros(in_weights),
+        weight_factor=aligned_copy(np.eye(in_weights)),
+        distances=aligned_zeros((merging, merging)),
+        counts=aligned_zeros(7, np.int64),
+        sums=aligned_zeros(2),
     )
 
 
@@ -151,4 +153,4 @@ def may_merge(settings: Settings) -> bool:
 
 def copy_state(state: State) -> State:
     """Return a state of its own memory."""
-    return State._make(array.copy() for array in state)
+    return State._make(aligned_copy(array) for array in state)

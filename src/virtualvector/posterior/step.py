@@ -20,7 +20,7 @@ from virtualvector.posterior.losing import (
 from virtualvector.posterior.losing.merging import remember_distances
 from virtualvector.posterior.memory import Events, Workspace, parts_at
 from virtualvector.posterior.propagation import propagate, visit
-from virtualvector.posterior.stand_in import extend, reproject, upkeep
+from virtualvector.posterior.stand_in import extend, look_along, reproject, upkeep, worn_out
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
     EVICTED,
@@ -68,6 +68,15 @@ def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> f
 
 
 @compiled
+def is_finite(row: Array) -> bool:
+    """Whether no entry is nan or infinite."""
+    total = 0.0
+    for k in range(row.shape[0]):
+        total += row[k] - row[k]
+    return total == 0.0
+
+
+@compiled
 def write_points(rows: Array, margin_noise: float, points: Array, noises: Array) -> None:
     """Write all rows as points of positive sign; one that says nothing is written as zero."""
     for t in range(rows.shape[0]):
@@ -97,7 +106,7 @@ def learn_row(
     upkeep(state, number, work)
     state.noises[n] = noise
     state.born[n] = number
-    mean, variance = extend(state, n, work)
+    mean, variance = extend(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
     evidence = log_probability(z, settings.label_noise)
     state.sums[LOG_EVIDENCE] += evidence
@@ -132,29 +141,35 @@ def record(state: State, sweeps: int, loss: Loss, events: Events, t: int) -> Non
     events.shift[t] = loss.shift
 
 
+# Why `learn_rows` stops: it is through, there is no room for one more point, a point has to go or
+# two to merge (see `merge_or_evict`, which takes as long to compile as all the rest and is seldom
+# needed), or the next row has an entry that is nan or infinite.
+DONE, FULL, CROWDED, NOT_FINITE = range(4)
+
+
 @compiled
 def learn_rows(
     memory: int, rows: Array, signs: Array, start: int, stop: int, anew: bool
-) -> tuple[int, bool]:
-    """Learn rows in place from ``start`` on, while there is room.
+) -> tuple[int, int]:
+    """Learn rows in place from ``start`` on; return the next row, and why it is not learned here.
 
     With ``anew`` everything that can be computed from points and residual is, before that.
-
-    Returns the next row, and whether the last one still has to lose a point or merge two: see
-    `merge_or_evict`, which takes as long to compile as all the rest and is seldom needed.
     """
     state, settings, work, events = parts_at(memory)
     if anew:
         reproject(state, work)
     for t in range(start, stop):
         if state.counts[POINTS] == state.points.shape[0]:
-            return t, False
+            return t, FULL
+        if not is_finite(rows[t]):
+            return t, NOT_FINITE
         evidence, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
         events.log_probability[t] = evidence
+        events.sweeps[t] = 0
         record(state, sweeps, loss, events, t)
         if loss.event == MAY_MERGE:
-            return t + 1, True
-    return stop, False
+            return t + 1, CROWDED
+    return stop, DONE
 
 
 @compiled
@@ -166,3 +181,22 @@ def merge_or_evict(memory: int, t: int) -> None:
     if loss.event == WAS_MERGED:
         sweeps, _ = propagate(state, settings, True, work)
     record(state, sweeps, loss, events, t)
+
+
+@compiled
+def margin_of(memory: int, row: Array) -> float:
+    """The standardised margin of a row under q̃, as `learn_rows` would find it.
+
+    It is nan if the row has entries that are not finite, and infinite if q̃ has to be rebuilt first.
+    """
+    state, settings, work, _ = parts_at(memory)
+    if not is_finite(row):
+        return math.nan
+    images, margins = worn_out(state)
+    if images or margins:
+        return math.inf
+    noise = write_point(row, 1.0, settings.margin_noise, work.vector)
+    if math.isinf(noise):
+        return 0.0
+    mean, variance = look_along(state, state.counts[POINTS], work.vector, work)
+    return clip_margin(mean / math.sqrt(variance + noise))

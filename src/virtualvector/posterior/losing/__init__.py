@@ -12,6 +12,7 @@ from virtualvector.posterior.losing.margin import largest_margin
 from virtualvector.posterior.losing.merging import best_merge, merge_points, some_merge_may_win
 from virtualvector.posterior.losing.oldest import oldest
 from virtualvector.posterior.memory import Workspace
+from virtualvector.posterior.stand_in import refresh
 from virtualvector.posterior.state import Settings, State, Strategy
 
 WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED, MAY_MERGE = range(5)
@@ -55,6 +56,8 @@ def lose_one(state: State, settings: Settings, consistent: bool, work: Workspace
         j, cost = most_contradicted(state, work), 0.0
     loss = Loss(WAS_EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
     evict(state, j, work)
+    if not consistent:  # the residual may have been spared some of it
+        refresh(state, work)
     return loss
 
 

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.inverse_adf import inverse_adf
+from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_within
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
@@ -287,7 +287,7 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
         return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
-    found, z, _, variance = inverse_adf(mean, variance, noise, label_noise)
+    found, z, _, variance = inverse_adf_within(mean, variance, noise, label_noise, 1e-3)
     if not found:
         return True
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
@@ -338,7 +338,7 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     copy(work.merged, state.points[n])
     state.noises[n] = merge.noise
     state.born[n] = born
-    extend(state, n, work)
+    extend(state, n, 1.0, work)
     remember_distances(state, n)
     state.precisions[n] = merge.precision
     state.shifts[n] = merge.shift

@@ -1,0 +1,120 @@
+"""One row at a time: what a stream asks for, at the price of the maths.
+
+`partial_fit` and `predict_proba` look at tables of any kind, and never change a posterior that
+somebody else may hold. Here rows are arrays of numbers, checked by the kernels that use them, and
+the posteriors are the route's own: they learn in place.
+"""
+
+from __future__ import annotations
+
+import math
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from virtualvector.kernels.triangular import Array
+from virtualvector.learners.one_against_rest import OneAgainstRest
+from virtualvector.posterior import Learning, copy_state
+
+_ROOT_HALF = math.sqrt(0.5)
+_NUMBERS = np.typecodes["AllInteger"] + np.typecodes["Float"] + "?"
+
+
+class OneRow:
+    """What has been learned about two classes or more, and learns on in place."""
+
+    def __init__(self, known: OneAgainstRest, n_columns: int) -> None:
+        self._known: OneAgainstRest | None = known
+        self._start = known
+        self._label_noise = known.settings.label_noise
+        self._learning = [self._own(state) for state in known.states]
+        self._unseen = None if known.unseen is None else self._own(known.unseen)
+        self._table, self._sign = np.empty((1, n_columns)), np.empty(1)
+        self._row = self._table[0]
+        alone = len(self._learning) == 1 and self._unseen is None
+        self._only = self._learning[0] if alone else None
+        self._lock = Lock()  # kernels let other threads run
+        self.can_predict = known.settling is None  # else EP has to run first
+        self._places = {label: place for place, label in enumerate(known.classes.tolist())}
+
+    def _own(self, state: Any) -> Learning:
+        return Learning(copy_state(state), self._start.settings, 1)
+
+    @property
+    def known(self) -> OneAgainstRest:
+        """What has been learned so far; it stays as it is when more is learned."""
+        with self._lock:
+            if self._known is None:
+                unseen = None if self._unseen is None else copy_state(self._unseen.state)
+                states = tuple(copy_state(each.state) for each in self._learning)
+                self._known = self._start.with_states(states, unseen)
+            return self._known
+
+    def place_of(self, label: Any) -> int | None:
+        """Return where a label is among the classes; None if it is not."""
+        try:
+            return self._places.get(label)
+        except TypeError:  # not hashable
+            return None
+
+    def learn(self, x: Any, place: int) -> None:
+        """Learn a row of the class at a place."""
+        with self._lock:
+            self._known = None
+            self._write(x)
+            if self._only is not None:
+                self._sign[0] = 1.0 if place else -1.0
+                self._only.learn(self._table, self._sign)
+                return
+            rows = self._learning[0].n_seen
+            try:
+                self._learn_after(rows, place)
+            except BaseException:  # an interrupt may come between two posteriors
+                if self._learning[0].n_seen > rows:
+                    self._learn_after(rows, place)
+                raise
+
+    def _learn_after(self, rows: int, place: int) -> None:
+        """Let those posteriors learn the row that have learned only as many rows before it."""
+        first = 1 if len(self._learning) == 1 else 0  # of two classes only the second has one
+        for k, learning in enumerate(self._learning, start=first):
+            self._learn(learning, rows, k == place)
+        if self._unseen is not None:
+            self._learn(self._unseen, rows, False)
+
+    def _learn(self, learning: Learning, rows: int, is_it: bool) -> None:
+        if learning.n_seen == rows:
+            self._sign[0] = 1.0 if is_it else -1.0
+            learning.learn(self._table, self._sign)
+
+    def probabilities(self, x: Any) -> Array:
+        """Return the probability of each class."""
+        with self._lock:
+            self._write(x)
+            margin = self._learning[0].margin(self._row)
+            if margin != margin:
+                raise ValueError("found nan or infinity in the row; expected finite numbers")
+            if len(self._learning) > 1:
+                margins = [[margin, *(each.margin(self._row) for each in self._learning[1:])]]
+                several: Array = self._start.probabilities_of(np.array(margins))[0]
+                return several
+        z = _ROOT_HALF * margin
+        wrong, right = self._label_noise, 0.5 - self._label_noise
+        return np.array([wrong + right * math.erfc(z), wrong + right * math.erfc(-z)])
+
+    def _write(self, x: Any) -> None:
+        if type(x) is not np.ndarray:
+            x = np.asarray(x)
+        if x.shape != self._row.shape or x.dtype.char not in _NUMBERS:
+            raise ValueError(
+                f"found a row of shape {x.shape} and type {x.dtype}; expected {len(self._row)} "
+                "numbers"
+            )
+        self._row[:] = x
+
+
+def one_row(x: Any) -> Array:
+    """Return a table of one row."""
+    table: Array = np.asarray(x)[np.newaxis]
+    return table
