@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench streams picture clean
+.PHONY: demo test lint bench performance streams picture clean
 
 demo: .venv/.installed  ## learn Spambase online, watch the error fall, and write a report
 	$(BIN)/vvm learn spambase --model spambase.vvm --report spambase.html
@@ -18,8 +18,13 @@ lint: .venv/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.developing  ## microseconds per row, beside the limit of the machine
-	$(BIN)/python benchmarks/row_cost.py
+bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
+	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed
+
+performance: bench  ## the README's section on speed, from such a run
+	mkdir -p docs/speed
+	cp build/speed/speed.json build/speed/*.png docs/speed
+	.venv-bench/bin/python benchmarks/bench.py --readme docs/speed/speed.json
 
 streams: .venv-bench/.installed  ## AutoVVM and its rivals on many streams; half an hour at first
 	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/said

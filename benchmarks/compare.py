@@ -1,0 +1,82 @@
+"""Which figures differ between two runs of `benchmarks/bench.py`.
+
+    python benchmarks/compare.py OLD.json NEW.json [--worse 0.1]
+
+Only what does not depend on how busy the machine was is compared: ratios to something measured at
+the same time, exponents, bytes. Of all of them less is better. The exit code is 1 if anything
+became worse by more than a tenth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from speed.figures import Report
+
+UNITS = (
+    "× limit",
+    "× products",
+    "last tenth / first",
+    "in d",
+    "in B",
+    "in B, beyond B = 0",
+    "in T",
+    "kB",
+)
+
+
+class Change(NamedTuple):
+    """A figure of two runs."""
+
+    what: str
+    old: float
+    new: float
+
+    @property
+    def ratio(self) -> float:
+        """How much more it has become."""
+        return self.new / self.old
+
+
+def comparable(report: Report) -> dict[str, float]:
+    """Return the figures that can be held against those of another moment, by a full name."""
+    found = {}
+    for figure in report.figures:
+        at = "".join(f", {name} = {number}" for name, number in figure.at.items())
+        for unit in UNITS:
+            if unit in figure.values:
+                found[f"{figure.part}: {figure.name}{at}, {unit}"] = figure.values[unit]
+    return found
+
+
+def changes(old: Report, new: Report) -> list[Change]:
+    """Return what both have, the one that became most worse first."""
+    before, after = comparable(old), comparable(new)
+    both = [Change(what, before[what], after[what]) for what in before if what in after]
+    return sorted(both, key=lambda change: -change.ratio)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print all changes, and what became worse."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--worse", type=float, default=0.1, help="how much more is worse")
+    options = parser.parse_args(arguments)
+    found = changes(Report.read(options.old), Report.read(options.new))
+    if not found:
+        sys.exit(f"{options.old} and {options.new} have no figure in common")
+    worse = [change for change in found if change.ratio > 1.0 + options.worse]
+    print(f"{'new / old':>10}{'old':>12}{'new':>12}")
+    for change in found:
+        numbers = f"{change.ratio:>10.3f}{change.old:>12.4g}{change.new:>12.4g}"
+        print(f"{numbers}  {change.what}{'  WORSE' if change in worse else ''}")
+    print(f"\n{len(worse)} of {len(found)} figures are worse by more than {options.worse:.0%}")
+    return int(bool(worse))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

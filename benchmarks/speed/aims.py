@@ -1,0 +1,92 @@
+"""What the benchmark is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from speed.contestants import SGD_LEARNS, VVM_LEARNS
+from speed.figures import Report
+from speed.growth import STREAMING
+from speed.packages import RIVER
+
+CEILING = 20.0  # times the limit: more than this and the benchmark fails
+CEILING_FOR = ("rows", "VVM 30, merging", {"d": 100}, "× limit")
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A figure, or its ratio to that of another, that should be no more than this."""
+
+    part: str
+    name: str
+    unit: str
+    most: float
+    at: dict[str, int] = field(default_factory=dict)
+    against: str | None = None  # the other
+
+    def found(self, report: Report) -> float | None:
+        """Return what was measured, or None if it was not."""
+        value = report.value(self.part, self.name, self.at, self.unit)
+        if value is None or self.against is None:
+            return value
+        other = report.value(self.part, self.against, self.at, self.unit)
+        return None if other is None else value / other
+
+    def __str__(self) -> str:
+        at = "".join(f", {name} = {number}" for name, number in self.at.items())
+        unit = self.unit if self.against is None else f"× {self.against}"
+        return f"{self.name}{at}: at most {self.most:g} {unit}"
+
+
+_TIMES_THE_LIMIT = {  # for each number of weights
+    "VVM 0 (ADF)": {57: 2.0, 100: 1.5, 200: 1.3, 500: 1.15},
+    "VVM 10, evicting": {57: 4.0, 100: 2.5, 200: 2.0, 500: 1.4},
+    "VVM 30, evicting": {57: 8.0, 100: 4.0, 200: 3.0, 500: 2.0},
+    "VVM 30, merging": {57: 14.0, 100: 8.0, 200: 5.0, 500: 2.5},
+}
+_LONG = {"T": 1_000_000}
+
+
+def aims(dimensions: tuple[int, ...]) -> list[Aim]:
+    """Return all that should hold, where it is measured in these dimensions."""
+    one_row = "VVM 30, merging, one row"
+    return [
+        *(
+            Aim("rows", name, "× limit", most, {"d": d})
+            for name, row in _TIMES_THE_LIMIT.items()
+            for d, most in row.items()
+        ),
+        *(Aim("rows", one_row, "× limit", 1.0, {"d": d}, RIVER) for d in dimensions),
+        *(Aim("rows", VVM_LEARNS, "× limit", 0.2, {"d": d}, SGD_LEARNS) for d in dimensions),
+        *(Aim("flatness", name, "last tenth / first", 1.05, _LONG) for name in STREAMING),
+        *(Aim("flatness", name, "MB more", 2.0, _LONG) for name in STREAMING),
+        *(Aim("exponents", name, "in d", 2.05) for name in ("VVM 0 (ADF)", "VVM 30, merging")),
+        *(
+            Aim("exponents", f"VVM, {how}", "in B, beyond B = 0", 2.2)
+            for how in ("evicting", "merging")
+        ),
+        Aim("batches", "VVM 30, merging", "× products", 2.0, {"d": 100}),
+    ]
+
+
+def print_aims(report: Report, dimensions: tuple[int, ...]) -> None:
+    """Print every aim that was measured, and whether it holds."""
+    print("\nAims\n")
+    for aim in aims(dimensions):
+        value = aim.found(report)
+        if value is not None:
+            verdict = "held" if value <= aim.most else "MISSED"
+            print(f"  {verdict:<8}{value:8.2f}  {aim}")
+
+
+def exceeds_ceiling(report: Report) -> bool:
+    """Print whether the default learner stays below what it must not cost."""
+    value = report.value(*CEILING_FOR)
+    if value is None:
+        return False
+    exceeded = value > CEILING
+    print(
+        f"\n{CEILING_FOR[1]}, d = 100: {value:.1f} × the limit; "
+        f"the ceiling is {CEILING:g}: {'EXCEEDED' if exceeded else 'OK'}"
+    )
+    return exceeded

@@ -1,0 +1,52 @@
+"""What a row costs that is predicted and then learned, for everybody, in each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from speed.contestants import Contestant, engines, estimators
+from speed.figures import Figure
+from speed.limit import IN_CACHE, OUT_OF_CACHE, limit, limit_out_of_cache
+from speed.packages import RIVER, other_packages
+from speed.plan import Plan
+from speed.problem import Problem
+from speed.timing import Job, side_by_side
+
+
+def everybody() -> list[Contestant]:
+    return [*engines(), *estimators(), *other_packages()]
+
+
+def job(
+    contestant: Contestant, problem: Problem, d: int, most: int
+) -> tuple[Job, dict[str, float]]:
+    """Return work that learns the same rows every time, and what happens to these rows."""
+    rows = problem.draw(contestant.warm_up_rows + most, d)
+    learner = contestant.start(problem, rows.part(0, contestant.warm_up_rows))
+
+    def prepare(n_rows: int) -> Callable[[], object]:
+        used_up = contestant.copy(learner)
+        late = rows.part(contestant.warm_up_rows, contestant.warm_up_rows + n_rows)
+        return lambda: contestant.run(used_up, late)
+
+    happened = contestant.details(prepare(most)()) if contestant.details else {}
+    return prepare, happened
+
+
+def measure_rows(
+    part: str, problem: Problem, d: int, contestants: Sequence[Contestant], plan: Plan
+) -> list[Figure]:
+    """Measure everybody in one dimension; in values, × is the ratio to someone's cost."""
+    found = {c.name: job(c, problem, d, plan.portion.most) for c in contestants}
+    jobs = {name: work for name, (work, _) in found.items()}
+    least = limit(d)
+    limits = {IN_CACHE: least, OUT_OF_CACHE: limit_out_of_cache(d)}
+    taken = side_by_side(least, limits | jobs, plan.rounds, plan.unit, plan.portion)
+    details = {name: what for name, (_, what) in found.items()}
+    figures = []
+    for name, (cost, ratio) in taken.items():
+        values = {"µs": cost, "× limit": ratio}
+        if RIVER in taken:
+            values["× river"] = ratio / taken[RIVER].ratio
+        figures.append(Figure(part, name, {"d": d}, values | details.get(name, {})))
+    return figures
