@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,7 +13,7 @@ _LIKELY_CACHE = 32 * 2**20  # where the machine does not tell
 
 
 def machine() -> dict[str, str]:
-    """Describe processor, system and packages; those that are not installed are not mentioned."""
+    """Describe processor, system, packages that are installed, and the commit if it is known."""
     description = {
         "cpu": _cpu(),
         "cores": str(os.cpu_count()),
@@ -25,7 +26,8 @@ def machine() -> dict[str, str]:
             description[package] = version(package)
         except PackageNotFoundError:
             continue
-    return description
+    commit = _commit()
+    return description | ({"commit": commit} if commit else {})
 
 
 def last_level_cache() -> int:
@@ -41,6 +43,15 @@ def resident_bytes() -> int | None:
     if not path.exists():
         return None
     return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip()
 
 
 def _cpu() -> str:

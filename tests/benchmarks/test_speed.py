@@ -12,6 +12,7 @@ from speed.packages import RIVER
 from speed.pictures import draw_all
 from speed.problem import NOISY, SEPARABLE
 from speed.readme import BEGIN, END, rewrite, section, with_section
+from speed.rows import everybody
 from speed.timing import Portion, side_by_side
 
 MACHINE = {"cpu": "a processor", "cores": "2", "last-level cache": "32 MB", "python": "3.11"}
@@ -107,8 +108,6 @@ def test_many_rows_in_a_call_are_what_single_rows_are():
 
 
 def test_no_two_contestants_have_the_same_name():
-    from speed.rows import everybody
-
     names = [contestant.name for contestant in everybody()]
     assert len(set(names)) == len(names)
     assert RIVER in names
