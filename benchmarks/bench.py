@@ -85,10 +85,10 @@ def start(plan: Plan) -> Iterator[Figure]:
 
 
 PARTS: dict[str, Callable[[Plan], Iterator[Figure]]] = {
+    "stream": stream,  # first: what others leave behind would hide how memory grows
     "rows": rows,
     "separable": separable,
     "points": points,
-    "stream": stream,
     "bytes": n_bytes,
     "batches": batches,
     "start": start,
@@ -113,7 +113,7 @@ def show(report: Report) -> None:
         ("flatness", "The end of the stream against its beginning"),
         ("exponents", "Exponents"),
         ("bytes", "What is kept between rows"),
-        ("batches", "predict_proba on many rows: µs per row"),
+        ("batches", "predict_proba on many rows"),
         ("start", "From the start of Python"),
     ):
         tables.print_figures(report, part, title)

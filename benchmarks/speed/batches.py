@@ -13,6 +13,7 @@ from speed.problem import NOISY
 from speed.timing import Job, Portion, side_by_side
 from virtualvector import AutoVVMClassifier
 
+PRODUCTS = "× products"
 _KNOWN = 500  # rows
 _AT_ONCE = Portion(0.1, 1, 50)  # batches
 MODELS: dict[str, Callable[[Any, int], Any]] = {
@@ -41,8 +42,10 @@ def measure_batches(d: int, plan: Plan) -> list[Figure]:
     mean, factor = gaussian.mean[:d].copy(), gaussian.factor[:d, :d].copy()
     products = repeated(lambda: (X @ mean, X @ factor.T))
     jobs = {name: repeated(partial(model.predict_proba, X)) for name, model in learners.items()}
-    taken = side_by_side(products, jobs, plan.rounds, _AT_ONCE, _AT_ONCE)
+    taken = side_by_side({PRODUCTS: products}, jobs, plan.rounds, _AT_ONCE, _AT_ONCE)
     return [
-        Figure("batches", name, {"d": d}, {"µs": cost / len(X), "× products": ratio})
-        for name, (cost, ratio) in taken.items()
+        Figure(
+            "batches", name, {"d": d}, {"rows/s": 1e6 * len(X) / of["µs"], PRODUCTS: of[PRODUCTS]}
+        )
+        for name, of in taken.items()
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured for one thing in one place; of all values less is better."""
+    """What was measured for one thing in one place."""
 
     part: str  # of the benchmark
     name: str

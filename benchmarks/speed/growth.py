@@ -10,7 +10,7 @@ import numpy as np
 from speed.contestants import Contestant, engine, engines, estimators, vvm_settings
 from speed.figures import Figure, Report
 from speed.limit import IN_CACHE, limit
-from speed.machine import resident_bytes
+from speed.machine import give_back_free_memory, resident_bytes
 from speed.plan import Plan
 from speed.problem import NOISY, Array
 from speed.rows import job
@@ -31,6 +31,11 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
+def steepest(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the largest exponent between neighbours."""
+    return float(np.max(np.diff(np.log(y)) / np.diff(np.log(x))))
+
+
 # With the weights: everybody has been measured in each dimension already
 
 
@@ -44,8 +49,9 @@ def exponents_in_d(report: Report) -> list[Figure]:
             if figure.name == name and figure.at["d"] >= LEAST_D
         }
         if len(costs) > 1:
-            fitted = exponent(list(costs), list(costs.values()))
-            found.append(Figure("exponents", name, {}, {"in d": fitted}))
+            x, y = list(costs), list(costs.values())
+            powers = {"in d": exponent(x, y), "in d, steepest": steepest(x, y)}
+            found.append(Figure("exponents", name, {}, powers))
     return found
 
 
@@ -60,27 +66,26 @@ def measure_buffers(plan: Plan) -> list[Figure]:
         for size in plan.buffers
     }
     jobs = {c.name: job(c, NOISY, D_OF_BUFFERS, plan.portion.most)[0] for c in vvms.values()}
-    taken = side_by_side(limit(D_OF_BUFFERS), jobs, plan.rounds, plan.unit, plan.portion)
+    yardsticks = {"× limit": limit(D_OF_BUFFERS)}
+    taken = side_by_side(yardsticks, jobs, plan.rounds, plan.unit, plan.portion)
     figures = [
-        Figure("points", f"VVM, {how}", {"d": D_OF_BUFFERS, "B": size}, _cost(taken[c.name]))
+        Figure("points", f"VVM, {how}", {"d": D_OF_BUFFERS, "B": size}, taken[c.name])
         for (how, size), c in vvms.items()
     ]
     for how in WAYS:
-        costs = {size: taken[vvms[how, size].name].ratio for size in plan.buffers}
+        costs = {size: taken[vvms[how, size].name]["× limit"] for size in plan.buffers}
         figures.append(Figure("exponents", f"VVM, {how}", {}, exponents_in_b(costs)))
     return figures
-
-
-def _cost(taken: tuple[float, float]) -> dict[str, float]:
-    return dict(zip(("µs", "× limit"), taken, strict=True))
 
 
 def exponents_in_b(costs: dict[int, float]) -> dict[str, float]:
     """Fit the growth with B of the whole cost of a row, and of what it costs beyond B = 0."""
     sizes = [size for size in costs if FIRST_B <= size <= LAST_B]
+    beyond = [costs[size] - costs[0] for size in sizes]
     return {
         "in B": exponent(sizes, [costs[size] for size in sizes]),
-        "in B, beyond B = 0": exponent(sizes, [costs[size] - costs[0] for size in sizes]),
+        "in B, beyond B = 0": exponent(sizes, beyond),
+        "in B, steepest": steepest(sizes, beyond),
     }
 
 
@@ -93,6 +98,7 @@ def streaming() -> list[Contestant]:
 
 def measure_stream(contestant: Contestant, plan: Plan) -> list[Figure]:
     """Learn a long stream, and measure cost and memory on the way."""
+    give_back_free_memory()
     n_pieces = plan.stream_rows // PIECE
     learner = contestant.start(NOISY, NOISY.draw(contestant.warm_up_rows, D_OF_STREAM))
     learner = contestant.run(learner, NOISY.draw(PIECE, D_OF_STREAM))  # compiles

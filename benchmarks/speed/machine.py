@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import platform
 import subprocess
@@ -43,6 +45,14 @@ def resident_bytes() -> int | None:
     if not path.exists():
         return None
     return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def give_back_free_memory() -> None:
+    """Return to the system what is free, as far as it can be: else it would hide what grows."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
+    if trim is not None:
+        trim(0)
 
 
 def _commit() -> str:

@@ -5,6 +5,7 @@ No two curves have the same line and marker, so that they can be told apart in g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +38,7 @@ _PENS = (
     _Pen("#aa3377", "-", "v"),
     _Pen("#56b4e9", (0, (4, 1.2, 1, 1.2, 1, 1.2)), "P"),
 )
+_LINE_HEIGHT = 0.055  # of a line of text, in heights of the picture
 _IN_D = (IN_CACHE, "VVM 0 (ADF)", "VVM 30, merging", "VVM 30, merging, one row", RIVER)
 
 
@@ -87,7 +89,7 @@ def _cost_in_t(report: Report) -> Any:
         label = f"{name}\nall rows ∝ {_power(report, name, 'in T')}"
         curves.append(_curve(label, figures, "T", "µs"))
     title = "One row along a stream, d = 57; exponents are those of the time for all T rows"
-    return _drawing(curves, title, "rows learned T", "µs per row", from_zero=True)
+    return _drawing(curves, title, "rows learned T", "µs per row", from_zero=True, decades=True)
 
 
 def _power(report: Report, name: str, unit: str) -> str:
@@ -115,7 +117,12 @@ def _curve(label: str, figures: Sequence[Figure], axis: str, unit: str) -> Curve
 
 
 def _drawing(
-    curves: Sequence[Curve], title: str, across: str, up: str, from_zero: bool = False
+    curves: Sequence[Curve],
+    title: str,
+    across: str,
+    up: str,
+    from_zero: bool = False,
+    decades: bool = False,
 ) -> Any:
     """Draw curves on logarithmic axes, each with its label beside its end."""
     from matplotlib.figure import Figure as Drawing
@@ -131,7 +138,11 @@ def _drawing(
             curve.x, curve.y, color=pen.colour, linestyle=pen.line, marker=pen.marker, linewidth=2.0
         )
     axes.set_xscale("log")
-    axes.set_xticks(sorted({x for curve in curves for x in curve.x}))
+    axes.set_xticks(
+        sorted(
+            {x for curve in curves for x in curve.x if not decades or math.log10(x).is_integer()}
+        )
+    )
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     if from_zero:
@@ -152,22 +163,35 @@ def _drawing(
 
 def _label(axes: Any, curves: Sequence[Curve]) -> None:
     """Write each label to the right of its curve's end, none over another."""
-    line = 0.055  # of the height
     to_axes = (axes.transData + axes.transAxes.inverted()).transform
-    ends = sorted(range(len(curves)), key=lambda k: curves[k].y[-1])
-    free = -1.0  # above this height nothing is written yet
-    for k in ends:
-        curve, pen = curves[k], _PENS[k]
-        half = 0.5 * line * (1 + curve.label.count("\n"))
-        height = max(float(to_axes((curve.x[-1], curve.y[-1]))[1]), free + half)
-        free = height + half
+    order = sorted(range(len(curves)), key=lambda k: curves[k].y[-1])
+    ends = [float(to_axes((curves[k].x[-1], curves[k].y[-1]))[1]) for k in order]
+    halves = [0.5 * _LINE_HEIGHT * (1 + curves[k].label.count("\n")) for k in order]
+    for k, height in zip(order, apart(ends, halves), strict=True):
+        colour = _PENS[k].colour
         axes.annotate(
-            curve.label,
-            xy=(curve.x[-1], curve.y[-1]),
+            curves[k].label,
+            xy=(curves[k].x[-1], curves[k].y[-1]),
             xytext=(1.03, height),
             textcoords="axes fraction",
-            color=pen.colour,
+            color=colour,
             va="center",
             fontsize=9,
-            arrowprops={"arrowstyle": "-", "color": pen.colour, "linewidth": 0.6},
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "relpos": (0, 0.5)},
         )
+
+
+def apart(heights: Sequence[float], halves: Sequence[float]) -> list[float]:
+    """Move things of some half heights up, and then below 1, until none is over another.
+
+    Heights are given in order, the lowest first.
+    """
+    moved, free = [], -math.inf
+    for height, half in zip(heights, halves, strict=True):
+        moved.append(max(height, free + half))
+        free = moved[-1] + half
+    free = 1.0
+    for k in reversed(range(len(moved))):
+        moved[k] = min(moved[k], free - halves[k])
+        free = moved[k] - halves[k]
+    return moved

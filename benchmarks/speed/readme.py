@@ -97,7 +97,7 @@ def _remarks(report: Report) -> list[str]:
         for figure in report.of("flatness")
     )
     batches = (
-        f"- `predict_proba` on many rows, d = 100: {1e6 / figure.values['µs']:,.0f} rows/s; it "
+        f"- `predict_proba` on many rows, d = 100: {figure.values['rows/s']:,.0f} rows/s; it "
         f"takes {figure.values['× products']:.2f} × the two matrix products that it needs."
         for figure in report.of("batches")
         if figure.name == "VVM 30, merging" and figure.at["d"] == 100

@@ -36,17 +36,16 @@ def job(
 def measure_rows(
     part: str, problem: Problem, d: int, contestants: Sequence[Contestant], plan: Plan
 ) -> list[Figure]:
-    """Measure everybody in one dimension; in values, × is the ratio to someone's cost."""
+    """Measure everybody in one dimension, beside the limit and river if that is among them."""
     found = {c.name: job(c, problem, d, plan.portion.most) for c in contestants}
-    jobs = {name: work for name, (work, _) in found.items()}
-    least = limit(d)
-    limits = {IN_CACHE: least, OUT_OF_CACHE: limit_out_of_cache(d)}
-    taken = side_by_side(least, limits | jobs, plan.rounds, plan.unit, plan.portion)
+    jobs = {IN_CACHE: limit(d), OUT_OF_CACHE: limit_out_of_cache(d)}
+    jobs |= {name: work for name, (work, _) in found.items()}
+    yardsticks = {"× limit": jobs[IN_CACHE]}
+    if RIVER in jobs:
+        yardsticks["× river"] = jobs[RIVER]
     details = {name: what for name, (_, what) in found.items()}
-    figures = []
-    for name, (cost, ratio) in taken.items():
-        values = {"µs": cost, "× limit": ratio}
-        if RIVER in taken:
-            values["× river"] = ratio / taken[RIVER].ratio
-        figures.append(Figure(part, name, {"d": d}, values | details.get(name, {})))
-    return figures
+    taken = side_by_side(yardsticks, jobs, plan.rounds, plan.unit, plan.portion)
+    return [
+        Figure(part, name, {"d": d}, values | details.get(name, {}))
+        for name, values in taken.items()
+    ]

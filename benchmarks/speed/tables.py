@@ -6,7 +6,7 @@ from speed.figures import Figure, Report, in_order
 from speed.limit import IN_CACHE, OUT_OF_CACHE
 from speed.rows import everybody
 
-_WIDTH = 34
+_NAME, _PLACE, _COLUMN = 32, 22, 22  # characters
 
 
 def print_rows(report: Report, part: str, title: str) -> None:
@@ -16,14 +16,15 @@ def print_rows(report: Report, part: str, title: str) -> None:
     dimensions = sorted({figure.at["d"] for figure in figures})
     cells = {(figure.name, figure.at["d"]): figure.values for figure in figures}
     print(f"\n{title}\n")
-    print("d".rjust(_WIDTH) + "".join(f"{d:>24}" for d in dimensions))
+    heads = (f"{d:>7}".ljust(_COLUMN) for d in dimensions)
+    print("d".rjust(_NAME) + "".join(heads).rstrip())
     last = title
     for name in in_order(figure.name for figure in figures):
         if groups[name] != last:
             last = groups[name]
             print(f"\n  {last}")
         found = (_cell(cells.get((name, d))) for d in dimensions)
-        print(f"    {name}".ljust(_WIDTH) + "".join(found).rstrip())
+        print(f"    {name}".ljust(_NAME) + "".join(found).rstrip())
     print("\n  µs per row (× limit, × river's LogisticRegression)")
     sweeping = [f for f in figures if f.at["d"] == 100 and "sweeps" in f.values]
     if sweeping:
@@ -35,33 +36,29 @@ def print_rows(report: Report, part: str, title: str) -> None:
 
 def _cell(values: dict[str, float] | None) -> str:
     if values is None:
-        return " " * 24
-    ratios = [f"{values[unit]:.3g}" for unit in ("× limit", "× river") if unit in values]
-    return f"{_microseconds(values['µs']):>9} {'(' + ', '.join(ratios) + ')':<14}"
-
-
-def _microseconds(cost: float) -> str:
-    return f"{cost:,.0f}" if cost >= 1000.0 else f"{cost:.4g}"
+        return " " * _COLUMN
+    ratios = [_short(values[unit]) for unit in ("× limit", "× river") if unit in values]
+    return f"{_short(values['µs']):>7} {'(' + ', '.join(ratios) + ')':<{_COLUMN - 8}}"
 
 
 def print_figures(report: Report, part: str, title: str) -> None:
-    """Print a line for each figure and a column for each unit."""
-    figures = report.of(part)
-    if not figures:
+    """Print a line for each thing that was measured and a column for each unit."""
+    lines: dict[tuple[str, str], dict[str, float]] = {}
+    for figure in report.of(part):
+        lines.setdefault((figure.name, _place(figure)), {}).update(figure.values)
+    if not lines:
         return
-    units = in_order(unit for figure in figures for unit in figure.values)
+    units = in_order(unit for values in lines.values() for unit in values)
     print(f"\n{title}\n")
-    print(" " * (_WIDTH + 16) + "".join(f"{unit:>22}" for unit in units))
-    for figure in figures:
-        numbers = (_number(figure.values.get(unit)) for unit in units)
-        print(f"    {figure.name}".ljust(_WIDTH) + f"{_place(figure):<16}" + "".join(numbers))
+    print(" " * (_NAME + _PLACE) + "".join(f"{unit:>20}" for unit in units))
+    for (name, place), values in lines.items():
+        numbers = (f"{_short(values[unit]) if unit in values else '':>20}" for unit in units)
+        print(f"    {name}".ljust(_NAME) + place.ljust(_PLACE) + "".join(numbers).rstrip())
 
 
 def _place(figure: Figure) -> str:
-    return ", ".join(f"{name} = {number}" for name, number in figure.at.items())
+    return ", ".join(f"{name} = {number:,}" for name, number in figure.at.items())
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return " " * 22
-    return f"{value:>22,.0f}" if value >= 1e4 else f"{value:>22.3g}"
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 999.5 else f"{number:.3g}"

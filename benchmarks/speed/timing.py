@@ -1,4 +1,4 @@
-"""How everything is timed: in rounds that alternate with a yardstick.
+"""How everything is timed: in rounds that alternate with yardsticks.
 
 A ratio is taken between neighbours in time, so that a machine which is busy for a while slows down
 both, and medians are reported. Time is the processor's, spent in this process: what others use in
@@ -8,9 +8,13 @@ between does not count.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from statistics import median
 from time import process_time
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 # Prepares so many units of work; only doing them is timed.
 Job = Callable[[int], Callable[[], object]]
@@ -22,13 +26,6 @@ class Portion(NamedTuple):
     seconds: float
     least: int
     most: int
-
-
-class Taken(NamedTuple):
-    """What a unit of a job takes; medians over the rounds."""
-
-    microseconds: float
-    ratio: float  # to a unit of the yardstick
 
 
 def microseconds(job: Job, n_units: int) -> float:
@@ -47,19 +44,31 @@ def units_for(job: Job, portion: Portion) -> int:
 
 
 def side_by_side(
-    yardstick: Job, jobs: Mapping[str, Job], rounds: int, unit: Portion, portion: Portion
-) -> dict[str, Taken]:
-    """Time all jobs in turns with the yardstick, of which ``unit`` is timed at once."""
-    measured = units_for(yardstick, unit)
+    yardsticks: Mapping[str, Job],
+    jobs: Mapping[str, Job],
+    rounds: int,
+    unit: Portion,
+    portion: Portion,
+) -> dict[str, dict[str, float]]:
+    """Time all jobs in turns with the yardsticks, of which ``unit`` is timed at once.
+
+    Returns for each job the microseconds for a unit of it, and their ratio to those of each
+    yardstick, by the yardstick's name.
+    """
+    units = {name: units_for(job, unit) for name, job in yardsticks.items()}
     portions = {name: units_for(job, portion) for name, job in jobs.items()}
-    pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
-    before = microseconds(yardstick, measured)
+
+    def measure_yardsticks() -> Array:
+        return np.array([microseconds(yardsticks[name], n) for name, n in units.items()])
+
+    found: dict[str, list[Array]] = {name: [] for name in jobs}
+    before = measure_yardsticks()
     for _ in range(rounds):
         for name, job in jobs.items():
-            cost, after = microseconds(job, portions[name]), microseconds(yardstick, measured)
-            pairs[name].append((cost, 0.5 * (before + after)))
+            cost, after = microseconds(job, portions[name]), measure_yardsticks()
+            found[name].append(np.append(cost, cost / (0.5 * (before + after))))
             before = after
     return {
-        name: Taken(median(cost for cost, _ in found), median(cost / unit for cost, unit in found))
-        for name, found in pairs.items()
+        name: dict(zip(("µs", *yardsticks), np.median(every, axis=0).tolist(), strict=True))
+        for name, every in found.items()
     }

@@ -7,7 +7,7 @@ from compare import main as compare
 from speed import contestants, timing
 from speed.aims import CEILING, Aim, aims, exceeds_ceiling, print_aims
 from speed.figures import Figure, Report
-from speed.growth import PIECE, along, exponent, exponents_in_b, exponents_in_d
+from speed.growth import PIECE, along, exponent, exponents_in_b, exponents_in_d, steepest
 from speed.packages import RIVER
 from speed.pictures import draw_all
 from speed.problem import NOISY, SEPARABLE
@@ -72,9 +72,13 @@ def test_a_machine_that_is_busy_for_a_while_does_not_change_ratios(machine):
         machine.slowness = 4.0 if next(counted) % 20 > 10 else 1.0
         return slow_for_a_while(n_units)
 
-    taken = side_by_side(machine.job(2e-6), {"it": job, "half": machine.job(3e-6)}, 41, some, some)
-    assert taken["half"].ratio == pytest.approx(1.5)
-    assert taken["it"].ratio == pytest.approx(3.0, rel=0.01)
+    yardsticks = {"× short": machine.job(2e-6), "× long": machine.job(12e-6)}
+    jobs = {"it": job, "half": machine.job(3e-6)}
+    taken = side_by_side(yardsticks, jobs, 41, some, some)
+    assert taken["half"]["× short"] == pytest.approx(1.5)
+    assert taken["it"]["× short"] == pytest.approx(3.0)
+    assert taken["it"]["× long"] == pytest.approx(0.5)
+    assert 6.0 <= taken["it"]["µs"] <= 24.0
 
 
 # The rows
@@ -126,7 +130,12 @@ def test_the_exponent_is_the_slope_between_logarithms():
 def test_what_a_row_costs_without_points_is_no_growth():
     found = exponents_in_b({size: 5.0 + 0.01 * size**2 for size in (0, 10, 20, 50, 100)})
     assert found["in B, beyond B = 0"] == pytest.approx(2.0)
+    assert found["in B, steepest"] == pytest.approx(2.0)
     assert 0.0 < found["in B"] < 2.0
+
+
+def test_the_steepest_part_is_between_neighbours():
+    assert steepest([1.0, 2.0, 4.0, 8.0], [5.0, 5.0, 40.0, 80.0]) == pytest.approx(3.0)
 
 
 def test_small_dimensions_do_not_count_for_the_exponent():
@@ -159,7 +168,7 @@ def test_a_constant_cost_makes_a_stream_linear():
 
 def test_aims_are_held_or_missed(capsys):
     slow, fast = "VVM 30, merging, one row", "VVM 0 (ADF)"
-    figures = [row(slow, 57, 30.0), row(RIVER, 57, 20.0), row(fast, 57, 1.9)]
+    figures = [row(slow, 57, 30.0, **{"× river": 1.5}), row(fast, 57, 1.9)]
     print_aims(report_of(*figures), (57,))
     held, missed = sorted(line.split() for line in capsys.readouterr().out.splitlines()[3:])[::-1]
     assert held[:2] == ["held", "1.90"]
@@ -167,11 +176,8 @@ def test_aims_are_held_or_missed(capsys):
 
 
 def test_what_was_not_measured_is_no_aim():
-    report = report_of(row("VVM 30, merging, one row", 57, 30.0))
-    assert (
-        Aim("rows", "VVM 30, merging, one row", "× limit", 1.0, {"d": 57}, RIVER).found(report)
-        is None
-    )
+    alone = report_of(row("it", 57, 30.0))
+    assert Aim("rows", "it", "× limit", 1.0, {"d": 57}, "another").found(alone) is None
     assert all(aim.found(report_of()) is None for aim in aims((57, 100)))
 
 
