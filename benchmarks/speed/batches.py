@@ -44,8 +44,6 @@ def measure_batches(d: int, plan: Plan) -> list[Figure]:
     jobs = {name: repeated(partial(model.predict_proba, X)) for name, model in learners.items()}
     taken = side_by_side({PRODUCTS: products}, jobs, plan.rounds, _AT_ONCE, _AT_ONCE)
     return [
-        Figure(
-            "batches", name, {"d": d}, {"rows/s": 1e6 * len(X) / of["µs"], PRODUCTS: of[PRODUCTS]}
-        )
-        for name, of in taken.items()
+        Figure("batches", name, {"d": d}, {"rows/s": 1e6 * len(X) / cost.pop("µs")} | cost)
+        for name, cost in taken.items()
     ]

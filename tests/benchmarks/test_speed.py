@@ -9,7 +9,7 @@ from speed.aims import CEILING, Aim, aims, exceeds_ceiling, print_aims
 from speed.figures import Figure, Report
 from speed.growth import PIECE, along, exponent, exponents_in_b, exponents_in_d, steepest
 from speed.packages import RIVER
-from speed.pictures import draw_all
+from speed.pictures import apart, draw_all
 from speed.problem import NOISY, SEPARABLE
 from speed.readme import BEGIN, END, rewrite, section, with_section
 from speed.rows import everybody
@@ -245,6 +245,15 @@ def test_the_section_has_a_row_for_each_learner_that_was_measured(tmp_path):
     measured.write(found)
     rewrite(readme, found)
     assert "(docs/speed/cost_d.png)" in readme.read_text()
+
+
+def test_labels_do_not_lie_over_each_other_nor_above_the_picture():
+    heights, halves = [0.1, 0.5, 0.52, 0.97], [0.05, 0.05, 0.1, 0.1]
+    moved = apart(heights, halves)
+    assert moved[:2] == [0.1, 0.5]
+    gaps = np.diff(moved) - np.add(halves[:-1], halves[1:])
+    assert (gaps > -1e-12).all()
+    assert moved[-1] + halves[-1] == pytest.approx(1.0)
 
 
 def test_what_was_measured_is_drawn(tmp_path):
