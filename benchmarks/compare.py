@@ -2,9 +2,9 @@
 
     python benchmarks/compare.py OLD.json NEW.json [--worse 0.1]
 
-Only what hardly depends on how busy the machine was is compared: ratios to something measured at the
-same time, and bytes. Of all of them less is better. The exit code is 1 if anything became worse by
-more than a tenth; between two runs of the same code a few ratios do.
+Only what hardly depends on how busy the machine was is compared: ratios to something measured at
+the same time, and bytes. Of all of them less is better. The exit code is 1 if anything became worse
+by more than a tenth; between two runs of the same code a few ratios do.
 """
 
 from __future__ import annotations

@@ -138,11 +138,8 @@ def _drawing(
             curve.x, curve.y, color=pen.colour, linestyle=pen.line, marker=pen.marker, linewidth=2.0
         )
     axes.set_xscale("log")
-    axes.set_xticks(
-        sorted(
-            {x for curve in curves for x in curve.x if not decades or math.log10(x).is_integer()}
-        )
-    )
+    places = sorted({x for curve in curves for x in curve.x})
+    axes.set_xticks([x for x in places if not decades or math.log10(x).is_integer()])
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     if from_zero:

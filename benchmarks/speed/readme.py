@@ -92,8 +92,8 @@ def _remarks(report: Report) -> list[str]:
     """Return a line for each of the other measurements."""
     flatness = (
         f"- {figure.name}: of {figure.at['T']:,} rows the last tenth cost "
-        f"{100.0 * (figure.values['last tenth / first'] - 1.0):+.1f} % against the first; "
-        f"memory changed by {figure.values['MB more']:.1f} MB."
+        f"{figure.values['last tenth / first']:.2f} × the first; memory grew by "
+        f"{figure.values['MB more']:.1f} MB."
         for figure in report.of("flatness")
     )
     batches = (
