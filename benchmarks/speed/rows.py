@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from speed.contestants import Contestant, engines, estimators
 from speed.figures import Figure
 from speed.limit import IN_CACHE, OUT_OF_CACHE, limit, limit_out_of_cache
 from speed.packages import RIVER, other_packages
 from speed.plan import Plan
-from speed.problem import Problem
+from speed.problem import Problem, Rows
 from speed.timing import Job, side_by_side
 
 
@@ -17,11 +18,16 @@ def everybody() -> list[Contestant]:
     return [*engines(), *estimators(), *other_packages()]
 
 
+@lru_cache(maxsize=2)
+def _drawn(problem: Problem, n_rows: int, d: int) -> Rows:
+    return problem.draw(n_rows, d)
+
+
 def job(
     contestant: Contestant, problem: Problem, d: int, most: int
 ) -> tuple[Job, dict[str, float]]:
     """Return work that learns the same rows every time, and what happens to these rows."""
-    rows = problem.draw(contestant.warm_up_rows + most, d)
+    rows = _drawn(problem, contestant.warm_up_rows + most, d)
     learner = contestant.start(problem, rows.part(0, contestant.warm_up_rows))
 
     def prepare(n_rows: int) -> Callable[[], object]:
