@@ -8,6 +8,7 @@ from speed import contestants, timing
 from speed.aims import CEILING, Aim, aims, exceeds_ceiling, print_aims
 from speed.figures import Figure, Report
 from speed.growth import PIECE, along, exponent, exponents_in_b, exponents_in_d, steepest
+from speed.limit import _matrices, _updates
 from speed.packages import RIVER
 from speed.pictures import apart, draw_all
 from speed.problem import NOISY, SEPARABLE
@@ -79,6 +80,18 @@ def test_a_machine_that_is_busy_for_a_while_does_not_change_ratios(machine):
     assert taken["it"]["× short"] == pytest.approx(3.0)
     assert taken["it"]["× long"] == pytest.approx(0.5)
     assert 6.0 <= taken["it"]["µs"] <= 24.0
+
+
+def test_the_limit_updates_matrices_in_place_from_the_start_of_cache_lines():
+    matrices = _matrices(3, 7)
+    before = [matrix.copy() for matrix in matrices]
+    assert all(matrix.ctypes.data % 64 == 0 for matrix in matrices)
+    assert not np.shares_memory(matrices[0], matrices[1])
+    np.testing.assert_array_equal(before[2], np.where(np.eye(7) == 1.0, 1.0, 0.01))
+    _updates(matrices)(5)()  # and one call before
+    x = np.random.default_rng(0).normal(size=7)
+    for matrix, start in zip(matrices, before, strict=True):
+        np.testing.assert_allclose(matrix - start, 2e-12 * np.outer(x, x), atol=1e-15)
 
 
 # The rows
@@ -208,8 +221,20 @@ def test_changes_are_ordered_by_how_much_worse_they_are(tmp_path, capsys):
     assert compare(paths) == 1
     printed = capsys.readouterr().out
     assert printed.count("WORSE") == 1
-    assert "1 of 3 figures are worse by more than 10%" in printed
+    assert "1 of 3 figures are worse by more than 10%." in printed
     assert compare([*paths, "--worse", "0.6"]) == 0
+
+
+def test_what_changes_by_chance_is_not_called_worse(tmp_path, capsys):
+    old, new = (
+        report_of(row("ours", 20, ours), *(row(f"river, {k}", 20, other) for k in range(5)))
+        for ours, other in ((1.0, 1.0), (1.3, 0.7))
+    )
+    paths = [str(tmp_path / name) for name in ("old.json", "new.json")]
+    for report, path in zip((old, new), paths, strict=True):
+        report.write(tmp_path / path)
+    assert compare(paths) == 0  # 1/0.7 = 1.43 is more than 1.3
+    assert "differ by up to 43%" in capsys.readouterr().out
 
 
 def test_runs_that_have_nothing_in_common_are_refused(tmp_path):
