@@ -188,6 +188,13 @@ def test_aims_are_held_or_missed(capsys):
     assert missed[:2] == ["MISSED", "1.50"]
 
 
+@pytest.mark.parametrize(("ratio", "verdict"), [(0.9, "MISSED"), (1.0, "held"), (1.1, "MISSED")])
+def test_a_stream_has_to_cost_the_same_all_along(ratio, verdict, capsys):
+    values = {"last tenth / first": ratio}
+    print_aims(report_of(Figure("flatness", "VVM 30, merging", {"T": 1_000_000}, values)), ())
+    assert capsys.readouterr().out.split()[1] == verdict
+
+
 def test_what_was_not_measured_is_no_aim():
     alone = report_of(row("it", 57, 30.0))
     assert Aim("rows", "it", "× limit", 1.0, {"d": 57}, "another").found(alone) is None
