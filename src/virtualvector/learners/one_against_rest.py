@@ -132,11 +132,8 @@ class OneAgainstRest:
         learned = [
             learn(s, rows, y, self.settings) for s, y in zip(self.states, signs, strict=True)
         ]
-        came = np.array([events.log_probability for _, events in learned])
-        # −745 is the logarithm of the smallest number.
-        other = np.log(np.maximum(-np.expm1(came), np.exp(-745.0)))
-        yes, no = np.where(signs > 0.0, [came, other], [other, came])  # log p and log (1 − p)
-        scores = (np.vstack([no, yes]) if len(self.classes) == 2 else yes - no).T
+        margins = signs * [events.margin for _, events in learned]
+        scores = self._class_scores(np.ascontiguousarray(margins.T))
         # As scipy's softmax, which takes longer to look at its arguments than all of this.
         probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
         probabilities /= probabilities.sum(axis=1, keepdims=True)

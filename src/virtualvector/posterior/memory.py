@@ -65,7 +65,8 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
 class Events(NamedTuple):
     """What happened, row by row."""
 
-    log_probability: Array  # of the label, before the row was learned
+    margin: Array  # standardised, positive for the label, before the row was learned
+    log_probability: Array  # of the label, then
     event: IntArray  # kept, evicted, merged, ignored
     lost_row: IntArray  # number of the row that brought the lost point, or −1
     divergence_lost: Array
@@ -77,6 +78,7 @@ class Events(NamedTuple):
 def no_events(n_rows: int) -> Events:
     """Return empty records for so many rows."""
     return Events(
+        margin=np.zeros(n_rows),
         log_probability=np.zeros(n_rows),
         event=np.zeros(n_rows, np.int64),
         lost_row=np.full(n_rows, -1, np.int64),

@@ -249,8 +249,9 @@ def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, 
         multiply_rows(state.products, whole_vectors(n), work.product, work.column)
     # With S the covariances under q̃, T = diag(τ), g the covariances under r: those under q̃ are
     # g − S T g.
-    for i in range(n):
+    for i in range(n):  # not in the loop below: see `write_point`
         mean += work.column[i] * (state.shifts[i] - state.precisions[i] * state.margins[i])
+    for i in range(n):
         work.scaled[i] = state.precisions[i] * work.column[i]
     for i in range(n):
         work.crossed[i] = work.column[i] - dot(state.covariances[i, :n], work.scaled[:n])

@@ -90,7 +90,7 @@ def write_points(rows: Array, margin_noise: float, points: Array, noises: Array)
 def learn_row(
     state: State, settings: Settings, row: Array, sign: float, work: Workspace
 ) -> tuple[float, int, Loss]:
-    """Learn one row in place; return log p(label), the sweeps of EP and what was lost.
+    """Learn one row in place; return its margin before, the sweeps of EP and what was lost.
 
     What earlier rows have worn out is rebuilt first.
     """
@@ -100,16 +100,13 @@ def learn_row(
     noise = write_point(row, sign, settings.margin_noise, state.points[n])
     if math.isinf(noise):
         state.counts[IGNORED] += 1
-        state.sums[LOG_EVIDENCE] += math.log(0.5)
-        return math.log(0.5), 0, Loss(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
+        return 0.0, 0, Loss(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
 
     upkeep(state, number, work)
     state.noises[n] = noise
     state.born[n] = number
     mean, variance = extend(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
-    evidence = log_probability(z, settings.label_noise)
-    state.sums[LOG_EVIDENCE] += evidence
     if state.distances.shape[0] > 0:
         remember_distances(state, n)
     state.counts[POINTS] = n + 1
@@ -123,7 +120,7 @@ def learn_row(
     loss = Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
     if full or not served:
         loss = lose_one(state, settings, served, work)
-    return evidence, sweeps, loss
+    return z, sweeps, loss
 
 
 @compiled
@@ -163,7 +160,10 @@ def learn_rows(
             return t, FULL
         if not is_finite(rows[t]):
             return t, NOT_FINITE
-        evidence, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
+        margin, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
+        evidence = log_probability(margin, settings.label_noise)
+        state.sums[LOG_EVIDENCE] += evidence
+        events.margin[t] = margin
         events.log_probability[t] = evidence
         events.sweeps[t] = 0
         record(state, sweeps, loss, events, t)
