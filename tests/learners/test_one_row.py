@@ -205,3 +205,35 @@ def test_posteriors_stay_in_step_when_an_interrupt_comes_between_them(monkeypatc
     if at == 0:  # nobody had learned the row
         model.learn_one(X[39], y[39])
     assert_same_model(model, VVMClassifier(5, margin_noise=0.3).fit(X, y), X)
+
+
+@every_learner
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_tables_of_one_row_take_the_same_route(name, n_classes):
+    X, y = problem(rows=50, n_classes=n_classes)
+    classes = np.unique(y).tolist()
+    whole = fresh(name).partial_fit(X, y, classes=classes)
+    rows = fresh(name).partial_fit(X[:1], y[:1], classes=classes)
+    for t in range(1, 50):
+        said = rows.predict_proba(X[t : t + 1])
+        np.testing.assert_allclose(said, rows.predict_proba(X[[t, t]])[:1], rtol=1e-9, atol=1e-12)
+        rows.partial_fit(X[t : t + 1], y[t : t + 1], classes=classes if t % 2 else None)
+    assert_same_model(rows, whole, X)
+
+
+def test_tables_of_one_row_are_checked_like_others():
+    X, y = problem(rows=20, columns=3)
+    model = VVMClassifier(5, margin_noise=0.3).fit(X, y).partial_fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="NaN at row 0, column 1"):
+        model.partial_fit(np.array([[0.0, np.nan, 0.0]]), [1])
+    with pytest.raises(ValueError, match="infinity at row 0, column 2"):
+        model.predict_proba(np.array([[0.0, 0.0, np.inf]]))
+    with pytest.raises(ValueError, match="has 2 features"):
+        model.partial_fit(np.ones((1, 2)), [1])
+    with pytest.raises(ValueError, match="label 5 at row 0"):
+        model.partial_fit(X[:1], [5])
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="'margin_noise' parameter"):
+        model.set_params(margin_noise=-1.0).partial_fit(X[:1], y[:1])
+    assert model.n_seen_ == 21

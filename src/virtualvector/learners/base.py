@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
 from numbers import Integral, Real
@@ -127,9 +128,38 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         self._validate_params()
+        place = self._place_of_one_row(X, y, classes)
+        if place is not None:
+            self._route.learn(X[0], place)
+            return self
         with unchanged_by_errors(self):
             posterior, rows, labels = self._more(X, y, classes)
             return self._learn(posterior, rows, labels)
+
+    def _place_of_one_row(self, X: Any, y: Any, classes: Any) -> int | None:
+        """Where the label is among the classes, if X is one row that needs no more looking at."""
+        if not (self._is_plain_row(X) and type(y) in (np.ndarray, list) and len(y) == 1):
+            return None
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            return None
+        route = self.__dict__.get("_route") or self._one_row()
+        return None if route is None else route.place_of(y[0])
+
+    def _is_plain_row(self, X: Any) -> bool:
+        return (
+            type(X) is np.ndarray
+            and X.shape == (1, self.__dict__.get("n_features_in_"))
+            and X.dtype == np.float64
+            and "feature_names_in_" not in self.__dict__
+            and bool(np.isfinite(X).all())
+        )
+
+    def _validate_params(self) -> None:
+        kind: Any = type(self)
+        values = [self.__dict__[name] for name in _names_of_parameters(kind)]
+        if values != self.__dict__.get("_validated"):
+            super()._validate_params()
+            self._validated = values
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it: one pass, at no more cost than learning.
@@ -225,14 +255,15 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
         """Open the way for single rows; there is none before there are two classes."""
         if hasattr(self, "_posterior") and len(self._posterior.classes) > 1:
             self._route = OneRow(self._posterior, self.n_features_in_)
+            del self._learned_so_far  # the route keeps it
             return self._route
         return None
 
     @property
     def _posterior(self) -> OneAgainstRest:
-        """What has been learned. Single rows are learned in a copy, which is ahead of this one."""
-        if "_route" in vars(self):
-            self._learned_so_far = self._route.known
+        """What has been learned; it stays as it is when more is learned."""
+        if "_route" in self.__dict__:
+            return self._route.known
         return self._learned_so_far
 
     @_posterior.setter
@@ -289,6 +320,8 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
         p each; that it is one class and none of the others is proportional to p/(1 − p).
         """
         check_is_fitted(self)
+        if "_route" in self.__dict__ and self._route.can_predict and self._is_plain_row(X):
+            return self._route.probabilities(X[0])[np.newaxis]
         return self._posterior.probabilities(checked_rows(self, X))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -376,6 +409,12 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
         if not 0.0 < self._scale < math.inf:
             raise ValueError(f"found weights in units of {self._scale}; expected a positive number")
         return self._posterior.classes
+
+
+@functools.cache
+def _names_of_parameters(kind: Any) -> list[str]:
+    names: list[str] = kind._get_param_names()
+    return names
 
 
 def _history(states: tuple[State, ...]) -> dict[str, float]:

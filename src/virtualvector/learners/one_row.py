@@ -25,8 +25,8 @@ class OneRow:
     """What has been learned about two classes or more, and learns on in place."""
 
     def __init__(self, known: OneAgainstRest, n_columns: int) -> None:
-        self._known: OneAgainstRest | None = known
-        self._start = known
+        self._known: OneAgainstRest | None = known  # until more is learned
+        self._classes = known.with_states((), None)
         self._label_noise = known.settings.label_noise
         self._learning = [self._own(state) for state in known.states]
         self._unseen = None if known.unseen is None else self._own(known.unseen)
@@ -39,7 +39,7 @@ class OneRow:
         self._places = {label: place for place, label in enumerate(known.classes.tolist())}
 
     def _own(self, state: Any) -> Learning:
-        return Learning(copy_state(state), self._start.settings, 1)
+        return Learning(copy_state(state), self._classes.settings, 1)
 
     @property
     def known(self) -> OneAgainstRest:
@@ -48,7 +48,7 @@ class OneRow:
             if self._known is None:
                 unseen = None if self._unseen is None else copy_state(self._unseen.state)
                 states = tuple(copy_state(each.state) for each in self._learning)
-                self._known = self._start.with_states(states, unseen)
+                self._known = self._classes.with_states(states, unseen)
             return self._known
 
     def place_of(self, label: Any) -> int | None:
@@ -97,7 +97,7 @@ class OneRow:
                 raise ValueError("found nan or infinity in the row; expected finite numbers")
             if len(self._learning) > 1:
                 margins = [[margin, *(each.margin(self._row) for each in self._learning[1:])]]
-                several: Array = self._start.probabilities_of(np.array(margins))[0]
+                several: Array = self._classes.probabilities_of(np.array(margins))[0]
                 return several
         z = _ROOT_HALF * margin
         wrong, right = self._label_noise, 0.5 - self._label_noise
