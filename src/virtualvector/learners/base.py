@@ -58,6 +58,8 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
     prior_variance: float
     fit_intercept: bool
     half_life: float | None = None  # not every learner can forget
+    _learned_so_far: OneAgainstRest  # or, once single rows have come,
+    _route: OneRow
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "label_noise": [Interval(Real, 0, 0.5, closed="left")],
@@ -253,23 +255,24 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
 
     def _one_row(self) -> OneRow | None:
         """Open the way for single rows; there is none before there are two classes."""
-        if hasattr(self, "_posterior") and len(self._posterior.classes) > 1:
-            self._route = OneRow(self._posterior, self.n_features_in_)
-            del self._learned_so_far  # the route keeps it
-            return self._route
-        return None
+        known = getattr(self, "_posterior", None)
+        if known is None or len(known.classes) < 2:
+            return None
+        # If several threads come here at once, all take the way that was opened first.
+        route: OneRow = self.__dict__.setdefault("_route", OneRow(known, self.n_features_in_))
+        self.__dict__.pop("_learned_so_far", None)
+        return route
 
     @property
     def _posterior(self) -> OneAgainstRest:
         """What has been learned; it stays as it is when more is learned."""
-        if "_route" in self.__dict__:
-            return self._route.known
-        return self._learned_so_far
+        posterior: OneAgainstRest | None = self.__dict__.get("_learned_so_far")
+        return self._route.known if posterior is None else posterior
 
     @_posterior.setter
     def _posterior(self, posterior: OneAgainstRest) -> None:
-        self.__dict__.pop("_route", None)
         self._learned_so_far = posterior
+        self.__dict__.pop("_route", None)
 
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_posterior"):
