@@ -73,6 +73,8 @@ def aims(dimensions: tuple[int, ...]) -> list[Aim]:
             for how in ("evicting", "merging")
         ),
         Aim("batches", "VVM 30, merging", "× products", 2.0, {"d": 100}),
+        Aim("start", "VVM 30, first prediction", "cold, s", 10.0),
+        Aim("start", "VVM 30, first prediction", "warm, s", 1.5),
     ]
 
 
