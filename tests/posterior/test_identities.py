@@ -93,3 +93,35 @@ def test_the_space_changes_when_there_are_more_points_than_weights():
     assert state.counts[0] == 60
     few, _ = learned(X[:8], y[:8], buffer_size=9)
     assert few.gram.shape == (16, 16)
+
+
+@pytest.mark.parametrize("margin_noise", [1e-6, 0.01, 1.0])
+@pytest.mark.parametrize("d", [2, 6, 20])
+def test_with_noise_margins_may_outnumber_weights(d, margin_noise):
+    X, y = problem(d, 600, 0.1)
+    how = Settings(buffer_size=2 * d - 1, margin_noise=margin_noise, tolerance=1e-16)
+    found = {}
+    for margin_space in (None, False):
+        start = empty_state(d, how, capacity=2 * d, margin_space=margin_space)
+        assert bool(start.gram.size) == (margin_space is None)
+        state, events = learn(start, X, y, how)
+        found[margin_space] = gaussian(state), events.log_probability
+    (few, said), (many, expected) = found.values()
+    np.testing.assert_allclose(few.mean, many.mean, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(few.covariance, many.covariance, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(said, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("margin_noise", "label_noise"), NOISES)
+@pytest.mark.parametrize("merge_pairs", [0, 5])
+def test_a_coarse_fixed_point_where_points_go_does_not_show(margin_noise, label_noise, merge_pairs):
+    X, y = problem(12, 500, label_noise)
+    noise = {"margin_noise": margin_noise, "label_noise": label_noise}
+    how = Settings(buffer_size=10, merge_pairs=merge_pairs, **noise)
+    _, coarse = learn(empty_state(13, how), X, y, how)
+    how = how._replace(tolerance=1e-16, max_sweeps=100)  # where points go, 1e-10
+    _, fine = learn(empty_state(13, how), X, y, how)
+    assert coarse.sweeps.sum() < 0.8 * fine.sweeps.sum()
+    shift = np.exp(coarse.log_probability) - np.exp(fine.log_probability)
+    assert np.sqrt(np.mean(shift**2)) < 1e-3
+    assert abs(np.mean(coarse.log_probability - fine.log_probability)) < 1e-3

@@ -18,7 +18,7 @@ from virtualvector.learners.one_against_rest import OneAgainstRest
 from virtualvector.posterior import Learning, copy_state
 
 _ROOT_HALF = math.sqrt(0.5)
-_NUMBERS = np.typecodes["AllInteger"] + np.typecodes["Float"] + "?"
+_DOUBLE = np.dtype(np.float64)
 
 
 class OneRow:
@@ -31,7 +31,7 @@ class OneRow:
         self._learning = [self._own(state) for state in known.states]
         self._unseen = None if known.unseen is None else self._own(known.unseen)
         self._table, self._sign = np.empty((1, n_columns)), np.empty(1)
-        self._row = self._table[0]
+        self._row, self._shape = self._table[0], (n_columns,)
         alone = len(self._learning) == 1 and self._unseen is None
         self._only = self._learning[0] if alone else None
         self._lock = Lock()  # kernels let other threads run
@@ -104,13 +104,13 @@ class OneRow:
         return np.array([wrong + right * math.erfc(z), wrong + right * math.erfc(-z)])
 
     def _write(self, x: Any) -> None:
-        if type(x) is not np.ndarray:
+        if type(x) is not np.ndarray or x.shape != self._shape or x.dtype is not _DOUBLE:
             x = np.asarray(x)
-        if x.shape != self._row.shape or x.dtype.char not in _NUMBERS:
-            raise ValueError(
-                f"found a row of shape {x.shape} and type {x.dtype}; expected {len(self._row)} "
-                "numbers"
-            )
+            if x.shape != self._shape or x.dtype.kind not in "fiub":
+                raise ValueError(
+                    f"found a row of shape {x.shape} and type {x.dtype}; expected "
+                    f"{self._shape[0]} numbers"
+                )
         self._row[:] = x
 
 

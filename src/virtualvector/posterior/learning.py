@@ -27,6 +27,7 @@ from virtualvector.posterior.step import (
     CROWDED,
     FULL,
     NOT_FINITE,
+    SHARP,
     learn_rows,
     margin_of,
     merge_or_evict,
@@ -101,11 +102,13 @@ class Learning:
         while done < n_rows:
             stop, forget = next_stop(self.state, self.settings, done, n_rows)
             done, why = self._learn_rows(self._address, rows, signs, done, stop, grown)
-            grown = why == FULL
+            grown = why in (FULL, SHARP)
             if why == CROWDED:
                 merge_or_evict(self._address, done - 1)
             elif why == FULL:
                 self._take(more_room(self.state, self.settings, self.events))
+            elif why == SHARP:
+                self._take(in_weight_space(self.state, self.settings, self.events))
             elif why == NOT_FINITE:
                 raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
             if done == stop and forget:
@@ -137,20 +140,30 @@ def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple
 def more_room(state: State, settings: Settings, events: Events) -> Memory:
     """Return memory for the same state and twice as many points, as far as they are allowed.
 
-    Once there is room for more points than weights, q̃ moves from margin space to weight space.
-    What depends on the space is left to be computed anew.
+    Once there is room for too many points, q̃ moves from margin space to weight space.
     """
+    capacity = min(2 * len(state.points), most_points(settings))
+    margin_space = None if len(state.gram) else False  # there is no way back
+    larger = empty_state(len(state.mean), settings, capacity, margin_space)
+    return _moved(state, larger, settings, events)
+
+
+def in_weight_space(state: State, settings: Settings, events: Events) -> Memory:
+    """Return memory for the same state in weight space."""
+    other = empty_state(len(state.mean), settings, len(state.points), margin_space=False)
+    return _moved(state, other, settings, events)
+
+
+def _moved(state: State, to: State, settings: Settings, events: Events) -> Memory:
+    """Copy what does not depend on the space; the rest is left to be computed anew."""
     n = state.counts[POINTS]
-    larger = empty_state(
-        len(state.mean), settings, capacity=min(2 * len(state.points), most_points(settings))
-    )
     for name in ("mean", "factor", "counts", "sums"):
-        getattr(larger, name)[:] = getattr(state, name)
+        getattr(to, name)[:] = getattr(state, name)
     for name in ("points", "noises", "born", "precisions", "shifts"):
-        getattr(larger, name)[:n] = getattr(state, name)[:n]
-    if len(larger.distances):
-        larger.distances[:n, :n] = state.distances[:n, :n]
-    return memory_for(larger, settings)._replace(events=events)
+        getattr(to, name)[:n] = getattr(state, name)[:n]
+    if len(to.distances):
+        to.distances[:n, :n] = state.distances[:n, :n]
+    return memory_for(to, settings)._replace(events=events)
 
 
 def mirror(state: State) -> State:

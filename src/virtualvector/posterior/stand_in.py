@@ -31,6 +31,8 @@ SMALLEST = 1e-13  # of the prior's variance
 _RESOLUTION = 1e-6
 _RESOLUTION_WITHOUT_NOISE = 1e-3
 
+_SHARP = 1e-4  # a hundred times what was seen to be too little
+
 _WORN_IMAGE = 1e-6
 _WORN_MARGIN = 0.01  # every new point multiplies errors by the inverse
 _REFRESH_EVERY = 64  # rows
@@ -41,6 +43,17 @@ _REPROJECT_EVERY = 1024
 def in_margin_space(state: State) -> bool:
     """Whether q̃ is kept as the distribution of the margins."""
     return state.gram.shape[0] > 0
+
+
+@compiled
+def too_sharp(state: State, noise: float) -> bool:
+    """Whether a row has too little noise for more margins than weights.
+
+    Such rows, if they contradict each other, narrow margins to less than can be told apart there.
+    """
+    return (
+        state.gram.shape[0] > 0 and state.points.shape[0] > state.mean.shape[0] and noise < _SHARP
+    )
 
 
 @compiled

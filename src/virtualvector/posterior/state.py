@@ -8,8 +8,8 @@ distances between points need no normalising, and the midpoint of two points is 
 
 Two spaces. The points act on the weights only through their n margins u = Bw. While there is room
 for no more points than weights, the Gaussian stand-in q̃ of q (eq. 9) is kept as the distribution of
-those margins; when there are more, as that of the d weights. With margin noise, which keeps margins
-apart, the limit is twice as many points. Arrays of the other space are empty.
+those margins; when there are more, as that of the d weights. While all rows have enough noise to
+keep margins apart, the limit is twice as many points. Arrays of the other space are empty.
 """
 
 from __future__ import annotations

@@ -20,7 +20,14 @@ from virtualvector.posterior.losing import (
 from virtualvector.posterior.losing.merging import remember_distances
 from virtualvector.posterior.memory import Events, Workspace, parts_at
 from virtualvector.posterior.propagation import propagate, visit
-from virtualvector.posterior.stand_in import extend, look_along, reproject, upkeep, worn_out
+from virtualvector.posterior.stand_in import (
+    extend,
+    look_along,
+    reproject,
+    too_sharp,
+    upkeep,
+    worn_out,
+)
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
     EVICTED,
@@ -87,17 +94,17 @@ def write_points(rows: Array, margin_noise: float, points: Array, noises: Array)
 
 
 @compiled
-def learn_row(
-    state: State, settings: Settings, row: Array, sign: float, work: Workspace
+def learn_point(
+    state: State, settings: Settings, sign: float, noise: float, work: Workspace
 ) -> tuple[float, int, Loss]:
-    """Learn one row in place; return its margin before, the sweeps of EP and what was lost.
+    """Learn in place the row that was written to the next point.
 
-    What earlier rows have worn out is rebuilt first.
+    Returns its margin before, the sweeps of EP and what was lost. What earlier rows have worn out
+    is rebuilt first.
     """
     number = state.counts[ROWS]
     n = state.counts[POINTS]
     state.counts[ROWS] = number + 1
-    noise = write_point(row, sign, settings.margin_noise, state.points[n])
     if math.isinf(noise):
         state.counts[IGNORED] += 1
         return 0.0, 0, Loss(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
@@ -140,8 +147,8 @@ def record(state: State, sweeps: int, loss: Loss, events: Events, t: int) -> Non
 
 # Why `learn_rows` stops: it is through, there is no room for one more point, a point has to go or
 # two to merge (see `merge_or_evict`, which takes as long to compile as all the rest and is seldom
-# needed), or the next row has an entry that is nan or infinite.
-DONE, FULL, CROWDED, NOT_FINITE = range(4)
+# needed), the next row has an entry that is nan or infinite, or it is too sharp for margin space.
+DONE, FULL, CROWDED, NOT_FINITE, SHARP = range(5)
 
 
 @compiled
@@ -160,7 +167,11 @@ def learn_rows(
             return t, FULL
         if not is_finite(rows[t]):
             return t, NOT_FINITE
-        margin, sweeps, loss = learn_row(state, settings, rows[t], signs[t], work)
+        point = state.points[state.counts[POINTS]]
+        noise = write_point(rows[t], signs[t], settings.margin_noise, point)
+        if too_sharp(state, noise):
+            return t, SHARP
+        margin, sweeps, loss = learn_point(state, settings, signs[t], noise, work)
         evidence = log_probability(margin, settings.label_noise)
         state.sums[LOG_EVIDENCE] += evidence
         events.margin[t] = margin

@@ -72,10 +72,11 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
     """Write the k closest pairs to ``work.pairs``, closest first; return how many there are."""
     found = 0
     most = settings.merge_pairs
+    enough = math.inf  # the distance of the last pair once there are k
     for i in range(state.counts[POINTS]):
         for j in range(i):
             distance = state.distances[i, j]
-            if found == most and distance >= work.pair_distances[most - 1]:
+            if distance >= enough:
                 continue
             place = min(found, most - 1)
             while place > 0 and work.pair_distances[place - 1] > distance:
@@ -87,6 +88,8 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
             work.pairs[place, 0] = i
             work.pairs[place, 1] = j
             found = min(found + 1, most)
+            if found == most:
+                enough = work.pair_distances[most - 1]
     return found
 
 
