@@ -40,8 +40,8 @@ class VVMClassifier(BayesianLinearClassifier):
         Whether there is a bias.
     tol : float, default=1e-10
         Expectation propagation ends when no margin moves by more, in standard deviations. At a
-        row that makes a point go, a million times as much, but no more than 1e-4, will do: the
-        point takes far more with it.
+        row that makes a point go, without label noise, a million times as much, but no more than
+        1e-4, will do: the point takes far more with it.
     max_sweeps : int, default=30
         Most sweeps over the points per row.
     half_life : float, optional

@@ -80,8 +80,10 @@ def tolerance_for(settings: Settings, loses_a_point: bool) -> float:
 
     With the point that is chosen to go, far more goes than a coarse fixed point leaves to do.
     Window-EP, which does not choose, is exact, and so are the limits without and with all points.
+    With label noise there may be several fixed points, and a coarse one may lead to another.
     """
-    if loses_a_point and settings.buffer_size > 0 and settings.strategy != Strategy.OLDEST:
+    chooses = settings.buffer_size > 0 and settings.strategy != Strategy.OLDEST
+    if loses_a_point and chooses and settings.label_noise == 0.0:
         return max(settings.tolerance, min(_COARSER * settings.tolerance, _COARSEST))
     return settings.tolerance
 
