@@ -1,11 +1,13 @@
 """The cache of compiled code."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 import virtualvector
@@ -50,6 +52,31 @@ def test_a_change_in_a_called_function_is_noticed(tmp_path, writeable):
     assert before == log_probability(-1.0, 0.1)
     assert after < before
     assert any(mine.rglob("*.nbi")) != writeable
+
+
+def test_what_an_earlier_version_has_left_in_the_cache_is_not_even_read(tmp_path):
+    """An index may name classes that have moved since; unpickling it would raise."""
+    code = "from virtualvector.kernels.likelihood import log_probability as f; print(f(-1., .1))"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        return done.stdout
+
+    before = run()
+    (index,) = tmp_path.rglob("*.nbi")
+    gone = b"cvirtualvector.posterior.state\nGone\n."
+    with pytest.raises(AttributeError):
+        pickle.loads(gone)
+    index.write_bytes(pickle.dumps(numba.__version__) + gone)
+    assert run() == before
+    assert gone not in index.read_bytes()
 
 
 def test_compiled_code_cannot_allocate():

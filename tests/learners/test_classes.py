@@ -1,7 +1,9 @@
 """Classes: how many, of which kind, and when they come."""
 
 import copy
+import threading
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,10 @@ from learner_examples import (
     problem,
     same_states,
 )
+
+from virtualvector import VVMClassifier
+from virtualvector.learners import one_against_rest
+from virtualvector.posterior import learn
 
 NOISE = {"margin_noise": 0.4, "label_noise": 0.02}
 
@@ -266,3 +272,23 @@ def test_longer_texts_may_come_later(learner):
     model = in_pieces(learner(**NOISE), X, names[y].tolist(), [20, 40])
     np.testing.assert_array_equal(model.classes_, names)
     assert_same_model(model, learner(**NOISE).fit(X, names[y]), X)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, 7])
+def test_classes_can_be_learned_side_by_side(n_jobs, monkeypatch):
+    X, y = problem(rows=200, n_classes=4)
+    alone = VVMClassifier(8, margin_noise=0.3).fit(X, y)
+    threads = set()
+
+    def noting(*arguments):
+        threads.add(threading.get_ident())
+        return learn(*arguments)
+
+    monkeypatch.setattr(one_against_rest, "learn", noting)
+    with joblib.parallel_config("threading", n_jobs=n_jobs):
+        together = VVMClassifier(8, margin_noise=0.3).fit(X, y)
+        said = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)
+    assert threading.get_ident() not in threads
+    assert_same_model(together, alone, X)
+    expected = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)
+    np.testing.assert_array_equal(said.probabilities, expected.probabilities)

@@ -68,9 +68,12 @@ def _entry(function: Function) -> Function:
 
     Numba's cache notices changes in the file of a function but not in the files of the functions
     it calls. Stamping every cache entry with the hash of *all* sources keeps it from going stale.
+    As part of the version it also keeps numba from unpickling classes that are no longer there.
     """
     dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
-    dispatcher._cache._cache_file._source_stamp = _STAMP
+    kept = dispatcher._cache._cache_file
+    kept._source_stamp = _STAMP
+    kept._version = f"{kept._version} {_STAMP.hex()}"
     result: Function = dispatcher
     return result
 

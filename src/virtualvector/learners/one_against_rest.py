@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.special import log_softmax, logsumexp, softmax
 
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior import (
+    Events,
     Gaussian,
     Settings,
     State,
@@ -106,11 +109,20 @@ class OneAgainstRest:
                 unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings)
                 return replace(self, states=(unseen,))
             return replace(self, states=(unseen,), unseen=unseen)
-        states = [
-            learn(state, rows, signs, self.settings)[0]
-            for signs, state in zip(self._signs(labels), self.states, strict=True)
-        ]
-        return replace(self, states=tuple(states), unseen=unseen)
+        states = tuple(state for state, _ in self._learn_each(rows, self._signs(labels)))
+        return replace(self, states=states, unseen=unseen)
+
+    def _learn_each(self, rows: Array, signs: Array) -> list[tuple[State, Events]]:
+        """Let each posterior learn; side by side if joblib is told so: kernels need no GIL."""
+
+        def work(state: State, its_signs: Array) -> tuple[State, Events]:
+            return learn(state, rows, its_signs, self.settings)
+
+        n_threads = min(len(self.states), effective_n_jobs()) if len(self.states) > 1 else 1
+        if n_threads < 2:
+            return list(map(work, self.states, signs))
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(work, self.states, signs))
 
     def _signs(self, labels: Labels) -> Array:
         """Return for each posterior whether labels are of its class, as +1 and −1."""
@@ -129,9 +141,7 @@ class OneAgainstRest:
         if unseen is not None:
             unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
         signs = self._signs(labels)
-        learned = [
-            learn(s, rows, y, self.settings) for s, y in zip(self.states, signs, strict=True)
-        ]
+        learned = self._learn_each(rows, signs)
         margins = signs * [events.margin for _, events in learned]
         scores = self._class_scores(np.ascontiguousarray(margins.T))
         # As scipy's softmax, which takes longer to look at its arguments than all of this.
