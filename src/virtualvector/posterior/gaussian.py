@@ -11,7 +11,7 @@ from virtualvector.kernels.tables import Table
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.memory import memory_for, parts_at
 from virtualvector.posterior.propagation import propagate
-from virtualvector.posterior.stand_in import absorb_stand_ins
+from virtualvector.posterior.stand_in import absorb_stand_ins, refresh
 from virtualvector.posterior.state import (
     POINTS,
     SWEEPS,
@@ -72,4 +72,7 @@ def settle(state: State, settings: Settings) -> State:
 @compiled
 def _propagate(memory: int) -> tuple[int, bool]:
     state, settings, work, _ = parts_at(memory)
-    return propagate(state, settings, False, work)
+    sweeps, served = propagate(state, settings, False, work)
+    if not served:
+        refresh(state, work)
+    return sweeps, served

@@ -25,12 +25,17 @@ from virtualvector.posterior.state import (
 )
 from virtualvector.posterior.step import (
     CROWDED,
+    DONE,
     FULL,
     NOT_FINITE,
     SHARP,
+    TORN,
+    WORN,
     learn_rows,
     margin_of,
     merge_or_evict,
+    rebuild,
+    yield_to_contradiction,
 )
 
 
@@ -98,21 +103,32 @@ class Learning:
 
     def learn(self, rows: Array, signs: Array) -> None:
         """Learn rows; ``events`` says what happened to them."""
-        n_rows, done, grown = len(rows), 0, False
+        n_rows, done, rebuilt = len(rows), 0, False
         while done < n_rows:
             stop, forget = next_stop(self.state, self.settings, done, n_rows)
-            done, why = self._learn_rows(self._address, rows, signs, done, stop, grown)
-            grown = why in (FULL, SHARP)
-            if why == CROWDED:
-                merge_or_evict(self._address, done - 1)
-            elif why == FULL:
-                self._take(more_room(self.state, self.settings, self.events))
-            elif why == SHARP:
-                self._take(in_weight_space(self.state, self.settings, self.events))
-            elif why == NOT_FINITE:
-                raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
+            done, why = self._learn_rows(self._address, rows, signs, done, stop, rebuilt)
+            rebuilt = self._attend_to(why, done)
             if done == stop and forget:
                 forget_rows(self._address)
+
+    def _attend_to(self, why: int, done: int) -> bool:
+        """Do what learning stopped for; return whether that was to rebuild something."""
+        if why == DONE:
+            return False
+        if why == CROWDED:
+            merge_or_evict(self._address, done - 1)
+            return False
+        if why == TORN:
+            yield_to_contradiction(self._address, done - 1)
+            return False
+        if why == NOT_FINITE:
+            raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
+        if why == FULL:
+            self._take(more_room(self.state, self.settings, self.events))
+        elif why == SHARP:
+            self._take(in_weight_space(self.state, self.settings, self.events))
+        rebuild(self._address, why != WORN)
+        return True
 
     @property
     def n_seen(self) -> int:

@@ -17,7 +17,6 @@ from virtualvector.posterior.stand_in import (
     marginal,
     move,
     move_margins,
-    refresh,
     smallest_variance,
     weakened,
 )
@@ -174,7 +173,7 @@ def propagate(
 
     Sweeps are damped when they stop coming closer to a fixed point. Without noise there may be
     none: rows can contradict each other, and stand-ins would become narrower forever. Then they are
-    put back as they were.
+    put back as they were, and q̃ has to be rebuilt with `refresh`.
     """
     n = state.counts[POINTS]
     tolerance = tolerance_for(settings, loses_a_point)
@@ -193,7 +192,6 @@ def propagate(
             for i in range(n):
                 state.precisions[i] = work.precisions[i]
                 state.shifts[i] = work.shifts[i]
-            refresh(state, work)
             return k + 1, False
         if movement >= previous:
             damping = max(0.5 * damping, _SMALLEST_DAMPING)

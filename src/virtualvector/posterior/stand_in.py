@@ -21,7 +21,7 @@ from virtualvector.kernels.triangular import (
     whole_vectors,
 )
 from virtualvector.posterior.memory import Workspace
-from virtualvector.posterior.state import POINTS, State
+from virtualvector.posterior.state import POINTS, ROWS, State
 
 # No margin is given a variance below these. Contradictory rows without noise would shrink it
 # forever, until the covariance could no longer be told from a singular one.
@@ -236,12 +236,20 @@ def worn_out(state: State) -> tuple[bool, bool]:
 
 
 @compiled
-def upkeep(state: State, number: int, work: Workspace) -> None:
-    """Rebuild what updates have worn out, and everything now and then."""
+def is_due(state: State) -> bool:
+    """Whether something has to be rebuilt before the next row."""
     images, margins = worn_out(state)
-    if images or number % _REPROJECT_EVERY == 0:
+    scheduled = state.counts[ROWS] % _REFRESH_EVERY == 0
+    return state.counts[POINTS] > 0 and (scheduled or images or margins)
+
+
+@compiled
+def upkeep(state: State, work: Workspace) -> None:
+    """Rebuild what updates have worn out, and everything now and then."""
+    images, _ = worn_out(state)
+    if images or state.counts[ROWS] % _REPROJECT_EVERY == 0:
         reproject(state, work)
-    elif margins or number % _REFRESH_EVERY == 0:
+    else:
         refresh(state, work)
 
 

@@ -94,7 +94,7 @@ def plain(settings: Settings) -> Settings:
 
 
 def empty_state(
-    n_weights: int, settings: Settings, capacity: int = 16, margin_space: bool | None = None
+    n_weights: int, settings: Settings, capacity: int = 64, margin_space: bool | None = None
 ) -> State:
     """Return the prior: N(0, I) and no points.
 

@@ -8,6 +8,7 @@ from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.triangular import Array, dot
 from virtualvector.posterior.losing import (
+    CONTRADICTED,
     MAY_MERGE,
     WAS_EVICTED,
     WAS_IGNORED,
@@ -15,6 +16,7 @@ from virtualvector.posterior.losing import (
     WAS_MERGED,
     Loss,
     lose_cheapest,
+    lose_contradicted,
     lose_one,
 )
 from virtualvector.posterior.losing.merging import remember_distances
@@ -22,7 +24,9 @@ from virtualvector.posterior.memory import Events, Workspace, parts_at
 from virtualvector.posterior.propagation import propagate, visit
 from virtualvector.posterior.stand_in import (
     extend,
+    is_due,
     look_along,
+    refresh,
     reproject,
     too_sharp,
     upkeep,
@@ -99,8 +103,7 @@ def learn_point(
 ) -> tuple[float, int, Loss]:
     """Learn in place the row that was written to the next point.
 
-    Returns its margin before, the sweeps of EP and what was lost. What earlier rows have worn out
-    is rebuilt first.
+    Returns its margin before, the sweeps of EP and what was lost.
     """
     number = state.counts[ROWS]
     n = state.counts[POINTS]
@@ -109,7 +112,6 @@ def learn_point(
         state.counts[IGNORED] += 1
         return 0.0, 0, Loss(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
 
-    upkeep(state, number, work)
     state.noises[n] = noise
     state.born[n] = number
     mean, variance = extend(state, n, sign, work)
@@ -120,14 +122,13 @@ def learn_point(
 
     full = settings.strategy != Strategy.NEVER and n >= settings.buffer_size
     sweeps, served = propagate(state, settings, full, work)
-    if not served or settings.max_sweeps == 0:
-        # The row is taken in as ADF would: it contradicts the points, which stay consistent.
+    if not served:
+        return z, sweeps, Loss(CONTRADICTED, -1, 0.0, 0.0, 0.0)
+    if settings.max_sweeps == 0:
         visit(state, settings.label_noise, settings.tolerance, n + 1, n, 1.0, work)
-    state.counts[UNSETTLED] += not served
-    loss = Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
-    if full or not served:
-        loss = lose_one(state, settings, served, work)
-    return z, sweeps, loss
+    if full:
+        return z, sweeps, lose_one(state, settings, work)
+    return z, sweeps, Loss(WAS_KEPT, -1, 0.0, 0.0, 0.0)
 
 
 @compiled
@@ -145,28 +146,29 @@ def record(state: State, sweeps: int, loss: Loss, events: Events, t: int) -> Non
     events.shift[t] = loss.shift
 
 
-# Why `learn_rows` stops: it is through, there is no room for one more point, a point has to go or
-# two to merge (see `merge_or_evict`, which takes as long to compile as all the rest and is seldom
-# needed), the next row has an entry that is nan or infinite, or it is too sharp for margin space.
-DONE, FULL, CROWDED, NOT_FINITE, SHARP = range(5)
+# Why `learn_rows` stops: it is through; there is no room for one more point; something has to be
+# rebuilt; the next row has an entry that is nan or infinite, or is too sharp for margin space; or
+# the last row is not done with, because two points may merge, or because it contradicts them. What
+# is then due is seldom needed, and compiled when it is.
+DONE, FULL, WORN, NOT_FINITE, SHARP, CROWDED, TORN = range(7)
 
 
 @compiled
 def learn_rows(
-    memory: int, rows: Array, signs: Array, start: int, stop: int, anew: bool
+    memory: int, rows: Array, signs: Array, start: int, stop: int, rebuilt: bool
 ) -> tuple[int, int]:
     """Learn rows in place from ``start`` on; return the next row, and why it is not learned here.
 
-    With ``anew`` everything that can be computed from points and residual is, before that.
+    ``rebuilt`` says that nothing need be for the first row.
     """
     state, settings, work, events = parts_at(memory)
-    if anew:
-        reproject(state, work)
     for t in range(start, stop):
         if state.counts[POINTS] == state.points.shape[0]:
             return t, FULL
         if not is_finite(rows[t]):
             return t, NOT_FINITE
+        if is_due(state) and not (rebuilt and t == start):
+            return t, WORN
         point = state.points[state.counts[POINTS]]
         noise = write_point(rows[t], signs[t], settings.margin_noise, point)
         if too_sharp(state, noise):
@@ -180,7 +182,30 @@ def learn_rows(
         record(state, sweeps, loss, events, t)
         if loss.event == MAY_MERGE:
             return t + 1, CROWDED
+        if loss.event == CONTRADICTED:
+            return t + 1, TORN
     return stop, DONE
+
+
+@compiled
+def rebuild(memory: int, everything: bool) -> None:
+    """Compute anew what is due, or everything that follows from points and residual."""
+    state, _, work, _ = parts_at(memory)
+    if everything:
+        reproject(state, work)
+    else:
+        upkeep(state, work)
+
+
+@compiled
+def yield_to_contradiction(memory: int, t: int) -> None:
+    """Take in row t as ADF would; the point that the others contradict most goes."""
+    state, settings, work, events = parts_at(memory)
+    refresh(state, work)
+    n = state.counts[POINTS]
+    visit(state, settings.label_noise, settings.tolerance, n, n - 1, 1.0, work)
+    state.counts[UNSETTLED] += 1
+    record(state, 0, lose_contradicted(state, work), events, t)
 
 
 @compiled
@@ -190,7 +215,9 @@ def merge_or_evict(memory: int, t: int) -> None:
     loss = lose_cheapest(state, settings, work)
     sweeps = 0
     if loss.event == WAS_MERGED:
-        sweeps, _ = propagate(state, settings, True, work)
+        sweeps, served = propagate(state, settings, True, work)
+        if not served:
+            refresh(state, work)
     record(state, sweeps, loss, events, t)
 
 

@@ -15,7 +15,7 @@ from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.stand_in import refresh
 from virtualvector.posterior.state import Settings, State, Strategy
 
-WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED, MAY_MERGE = range(5)
+WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED, MAY_MERGE, CONTRADICTED = range(6)
 
 
 class Loss(NamedTuple):
@@ -41,23 +41,29 @@ def choose(state: State, settings: Settings, work: Workspace) -> int:
 
 
 @compiled
-def lose_one(state: State, settings: Settings, consistent: bool, work: Workspace) -> Loss:
-    """Evict a point, unless merging two may keep more of what a Gaussian cannot carry.
+def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
+    """Evict a point, unless merging two may keep more of what a Gaussian cannot carry."""
+    measure_divergences(state, settings, work)
+    j = choose(state, settings, work)
+    if state.distances.shape[0] > 0 and some_merge_may_win(state, settings, j, work):
+        return Loss(MAY_MERGE, -1, 0.0, 0.0, 0.0)
+    return lose_point(state, j, work.divergences[j], work)
 
-    Of points that are not consistent the one that the others contradict most is evicted.
-    """
-    if consistent:
-        measure_divergences(state, settings, work)
-        j = choose(state, settings, work)
-        if state.distances.shape[0] > 0 and some_merge_may_win(state, settings, j, work):
-            return Loss(MAY_MERGE, -1, 0.0, 0.0, 0.0)
-        cost = work.divergences[j] if math.isfinite(work.divergences[j]) else 0.0
-    else:
-        j, cost = most_contradicted(state, work), 0.0
+
+@compiled
+def lose_contradicted(state: State, work: Workspace) -> Loss:
+    """Of points that are not consistent, evict the one that the others contradict most."""
+    loss = lose_point(state, most_contradicted(state, work), 0.0, work)
+    refresh(state, work)  # the residual may have been spared some of it
+    return loss
+
+
+@compiled
+def lose_point(state: State, j: int, cost: float, work: Workspace) -> Loss:
+    """Evict point j."""
+    cost = cost if math.isfinite(cost) else 0.0
     loss = Loss(WAS_EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
     evict(state, j, work)
-    if not consistent:  # the residual may have been spared some of it
-        refresh(state, work)
     return loss
 
 
@@ -71,7 +77,4 @@ def lose_cheapest(state: State, settings: Settings, work: Workspace) -> Loss:
         row = min(state.born[merge.first], state.born[merge.second])
         merge_points(state, merge, work)
         return Loss(WAS_MERGED, row, merge.cost, 0.0, 0.0)
-    cost = work.divergences[j] if math.isfinite(work.divergences[j]) else 0.0
-    loss = Loss(WAS_EVICTED, state.born[j], cost, state.precisions[j], state.shifts[j])
-    evict(state, j, work)
-    return loss
+    return lose_point(state, j, work.divergences[j], work)
