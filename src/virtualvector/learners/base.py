@@ -161,7 +161,8 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
         values = [self.__dict__[name] for name in _names_of_parameters(kind)]
         if values != self.__dict__.get("_validated"):
             super()._validate_params()
-            self._validated = values
+            if "classes_" in self.__dict__:  # a first call that is refused leaves nothing behind
+                self._validated = values
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it: one pass, at no more cost than learning.

@@ -167,12 +167,12 @@ def learn_rows(
             return t, FULL
         if not is_finite(rows[t]):
             return t, NOT_FINITE
-        if is_due(state) and not (rebuilt and t == start):
-            return t, WORN
         point = state.points[state.counts[POINTS]]
         noise = write_point(rows[t], signs[t], settings.margin_noise, point)
         if too_sharp(state, noise):
             return t, SHARP
+        if noise < math.inf and is_due(state) and not (rebuilt and t == start):
+            return t, WORN
         margin, sweeps, loss = learn_point(state, settings, signs[t], noise, work)
         evidence = log_probability(margin, settings.label_noise)
         state.sums[LOG_EVIDENCE] += evidence
