@@ -158,11 +158,12 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
 
     def _validate_params(self) -> None:
         kind: Any = type(self)
-        values = [self.__dict__[name] for name in _names_of_parameters(kind)]
-        if values != self.__dict__.get("_validated"):
+        parameters = [self.__dict__[name] for name in _names_of_parameters(kind)]
+        route = self.__dict__.get("_route")
+        if route is None or route.parameters != parameters:
             super()._validate_params()
-            if "classes_" in self.__dict__:  # a first call that is refused leaves nothing behind
-                self._validated = values
+            if route is not None:
+                route.parameters = parameters
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it: one pass, at no more cost than learning.

@@ -35,6 +35,7 @@ class OneRow:
         alone = len(self._learning) == 1 and self._unseen is None
         self._only = self._learning[0] if alone else None
         self._lock = Lock()  # kernels let other threads run
+        self.parameters: list[Any] | None = None  # of the learner, when last found valid
         self.can_predict = known.settling is None  # else EP has to run first
         self._places = {label: place for place, label in enumerate(known.classes.tolist())}
 
