@@ -60,14 +60,7 @@ def test_what_an_earlier_version_has_left_in_the_cache_is_not_even_read(tmp_path
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
 
     def run():
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
-        )
-        return done.stdout
+        return subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
 
     before = run()
     (index,) = tmp_path.rglob("*.nbi")

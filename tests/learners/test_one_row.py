@@ -1,5 +1,6 @@
 """The direct route for single rows leads where `partial_fit` leads, to the last bit."""
 
+import contextlib
 import copy
 import math
 import pickle
@@ -12,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from virtualvector import ADFClassifier, EPClassifier, VVMClassifier, WindowEPClassifier, load
 from virtualvector.learners.one_row import OneRow
+from virtualvector.posterior import learning
 
 LEARNERS = {
     "ADF": ADFClassifier(margin_noise=0.3),
@@ -237,3 +239,30 @@ def test_tables_of_one_row_are_checked_like_others():
     with pytest.raises(ValueError, match="'margin_noise' parameter"):
         model.set_params(margin_noise=-1.0).partial_fit(X[:1], y[:1])
     assert model.n_seen_ == 21
+
+
+@pytest.mark.parametrize("kernel", ["merge_or_evict", "yield_to_contradiction"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_row_is_learned_whole_when_an_interrupt_comes_between_two_kernels(
+    monkeypatch, kernel, n_classes
+):
+    X, y = problem(rows=80, flipped=0.2, n_classes=n_classes)
+    options = {"label_noise": 0.05} if kernel == "merge_or_evict" else {}
+    whole = VVMClassifier(5, **options).partial_fit(X, y, classes=np.unique(y))
+    model = VVMClassifier(5, **options).partial_fit(X[:10], y[:10], classes=np.unique(y))
+    work, armed, interrupts = getattr(learning, kernel), [], []
+
+    def interrupted(*arguments):
+        if armed:
+            interrupts.append(armed.pop())
+            raise KeyboardInterrupt
+        work(*arguments)
+
+    monkeypatch.setattr(learning, kernel, interrupted)
+    for t in range(10, 80):
+        armed.append(t)
+        with contextlib.suppress(KeyboardInterrupt):
+            model.learn_one(X[t], y[t])
+        armed.clear()
+    assert len(interrupts) > 10
+    assert_same_model(model, whole, X)

@@ -66,7 +66,7 @@ class OneRow:
             self._write(x)
             if self._only is not None:
                 self._sign[0] = 1.0 if place else -1.0
-                self._only.learn(self._table, self._sign)
+                self._only.learn_row(self._table, self._sign)
                 return
             rows = self._learning[0].n_seen
             try:
@@ -87,7 +87,7 @@ class OneRow:
     def _learn(self, learning: Learning, rows: int, is_it: bool) -> None:
         if learning.n_seen == rows:
             self._sign[0] = 1.0 if is_it else -1.0
-            learning.learn(self._table, self._sign)
+            learning.learn_row(self._table, self._sign)
 
     def probabilities(self, x: Any) -> Array:
         """Return the probability of each class."""

@@ -98,6 +98,7 @@ class Learning:
 
     def _take(self, memory: Memory) -> None:
         self.state, self.events = memory.state, memory.events
+        self._unfinished = memory.work.unfinished
         self._table = Table(memory)
         self._address = self._table.address
 
@@ -129,6 +130,14 @@ class Learning:
             self._take(in_weight_space(self.state, self.settings, self.events))
         rebuild(self._address, why != WORN)
         return True
+
+    def learn_row(self, row: Array, sign: Array) -> None:
+        """Learn a table of one row, all of it or nothing, whenever an interrupt comes."""
+        try:
+            self.learn(row, sign)
+        except BaseException:
+            self._attend_to(int(self._unfinished[0]), 1)
+            raise
 
     @property
     def n_seen(self) -> int:

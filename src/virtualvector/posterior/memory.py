@@ -34,6 +34,7 @@ class Workspace(NamedTuple):
     seen_variances: Array  # (c,)
     pair_distances: Array  # (k,)
     pairs: IntArray  # (k, 2)
+    unfinished: IntArray  # (1,)  what the last row still needs, see `learn_rows`; 0: nothing
 
 
 def make_workspace(state: State, settings: Settings) -> Workspace:
@@ -59,6 +60,7 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         seen_variances=aligned_zeros(c),
         pair_distances=aligned_zeros(k),
         pairs=aligned_zeros((k, 2), np.int64),
+        unfinished=aligned_zeros(1, np.int64),
     )
 
 

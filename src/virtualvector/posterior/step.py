@@ -181,8 +181,10 @@ def learn_rows(
         events.sweeps[t] = 0
         record(state, sweeps, loss, events, t)
         if loss.event == MAY_MERGE:
+            work.unfinished[0] = CROWDED
             return t + 1, CROWDED
         if loss.event == CONTRADICTED:
+            work.unfinished[0] = TORN
             return t + 1, TORN
     return stop, DONE
 
@@ -206,6 +208,7 @@ def yield_to_contradiction(memory: int, t: int) -> None:
     visit(state, settings.label_noise, settings.tolerance, n, n - 1, 1.0, work)
     state.counts[UNSETTLED] += 1
     record(state, 0, lose_contradicted(state, work), events, t)
+    work.unfinished[0] = DONE
 
 
 @compiled
@@ -219,6 +222,7 @@ def merge_or_evict(memory: int, t: int) -> None:
         if not served:
             refresh(state, work)
     record(state, sweeps, loss, events, t)
+    work.unfinished[0] = DONE
 
 
 @compiled
