@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import abstractmethod
 from numbers import Integral, Real
@@ -23,8 +22,8 @@ from virtualvector.learners.checking import (
     unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest, Stated
-from virtualvector.learners.one_row import OneRow, one_row
 from virtualvector.learners.saving import Saving
+from virtualvector.learners.single_rows import SingleRows
 from virtualvector.posterior import Settings, State
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
@@ -47,7 +46,7 @@ _COUNTED = {
 }
 
 
-class BayesianLinearClassifier(ClassifierMixin, Saving):
+class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
     """A linear classifier that knows how sure it is of its weights.
 
     Subclasses say how the engine loses points.
@@ -58,8 +57,6 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
     prior_variance: float
     fit_intercept: bool
     half_life: float | None = None  # not every learner can forget
-    _learned_so_far: OneAgainstRest  # or, once single rows have come,
-    _route: OneRow
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "label_noise": [Interval(Real, 0, 0.5, closed="left")],
@@ -138,33 +135,6 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
             posterior, rows, labels = self._more(X, y, classes)
             return self._learn(posterior, rows, labels)
 
-    def _place_of_one_row(self, X: Any, y: Any, classes: Any) -> int | None:
-        """Where the label is among the classes, if X is one row that needs no more looking at."""
-        if not (self._is_plain_row(X) and type(y) in (np.ndarray, list) and len(y) == 1):
-            return None
-        if classes is not None and not np.array_equal(classes, self.classes_):
-            return None
-        route = self.__dict__.get("_route") or self._one_row()
-        return None if route is None else route.place_of(y[0])
-
-    def _is_plain_row(self, X: Any) -> bool:
-        return (
-            type(X) is np.ndarray
-            and X.shape == (1, self.__dict__.get("n_features_in_"))
-            and X.dtype == np.float64
-            and "feature_names_in_" not in self.__dict__
-            and bool(np.isfinite(X).all())
-        )
-
-    def _validate_params(self) -> None:
-        kind: Any = type(self)
-        parameters = [self.__dict__[name] for name in _names_of_parameters(kind)]
-        route = self.__dict__.get("_route")
-        if route is None or route.parameters != parameters:
-            super()._validate_params()
-            if route is not None:
-                route.parameters = parameters
-
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it: one pass, at no more cost than learning.
 
@@ -202,85 +172,6 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
             learned, stated = posterior.predict_then_learn(rows, labels)
             self._learn(learned, rows[:0], labels[:0])
             return stated
-
-    def learn_one(self, x: Any, y: Any) -> Self:
-        """Learn one row: as `partial_fit`, at a fraction of its cost.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-            Finite numbers, in the order of the columns. Names of columns are not looked at.
-        y : label
-            The class of the row.
-
-        Returns
-        -------
-        self
-            The classifier, having learned the row. After an error it is what it was before.
-
-        Examples
-        --------
-        >>> from virtualvector import VVMClassifier
-        >>> from virtualvector.datasets import load_ionosphere
-        >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
-        >>> model = VVMClassifier(margin_noise=0.5).partial_fit(X[:1], y[:1], classes=[0, 1])
-        >>> for t in range(1, 300):
-        ...     said = model.predict_proba_one(X[t])
-        ...     model = model.learn_one(X[t], y[t])
-        >>> model.predict_proba_one(X[300]).round(3)
-        array([0.018, 0.982])
-        """
-        route = self.__dict__.get("_route") or self._one_row()
-        place = None if route is None else route.place_of(y)
-        if route is None or place is None:
-            return self.partial_fit(one_row(x), [y])
-        route.learn(x, place)
-        return self
-
-    def predict_proba_one(self, x: Any) -> Array:
-        """Return the probability of each class for one row: as `predict_proba`, and much faster.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-            Finite numbers, in the order of the columns. Names of columns are not looked at.
-
-        Returns
-        -------
-        ndarray of shape (n_classes,)
-        """
-        route = self.__dict__.get("_route") or self._one_row()
-        if route is None or not route.can_predict:
-            probabilities: Array = self.predict_proba(one_row(x))[0]
-            return probabilities
-        return route.probabilities(x)
-
-    def _one_row(self) -> OneRow | None:
-        """Open the way for single rows; there is none before there are two classes."""
-        known = getattr(self, "_posterior", None)
-        if known is None or len(known.classes) < 2:
-            return None
-        # If several threads come here at once, all take the way that was opened first.
-        route: OneRow = self.__dict__.setdefault("_route", OneRow(known, self.n_features_in_))
-        self.__dict__.pop("_learned_so_far", None)
-        return route
-
-    @property
-    def _posterior(self) -> OneAgainstRest:
-        """What has been learned; it stays as it is when more is learned."""
-        posterior: OneAgainstRest | None = self.__dict__.get("_learned_so_far")
-        return self._route.known if posterior is None else posterior
-
-    @_posterior.setter
-    def _posterior(self, posterior: OneAgainstRest) -> None:
-        self._learned_so_far = posterior
-        self.__dict__.pop("_route", None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "_posterior"):
-            self._posterior = self._posterior  # addresses of memory mean nothing elsewhere
-        state: dict[str, Any] = super().__getstate__()
-        return state
 
     def _more(self, X: Any, y: Any, classes: Any) -> tuple[OneAgainstRest, Array, Labels]:
         """Return what is known so far, and checked rows and labels to go on with."""
@@ -414,12 +305,6 @@ class BayesianLinearClassifier(ClassifierMixin, Saving):
         if not 0.0 < self._scale < math.inf:
             raise ValueError(f"found weights in units of {self._scale}; expected a positive number")
         return self._posterior.classes
-
-
-@functools.cache
-def _names_of_parameters(kind: Any) -> list[str]:
-    names: list[str] = kind._get_param_names()
-    return names
 
 
 def _history(states: tuple[State, ...]) -> dict[str, float]:

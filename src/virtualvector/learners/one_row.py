@@ -113,9 +113,3 @@ class OneRow:
                     f"{self._shape[0]} numbers"
                 )
         self._row[:] = x
-
-
-def one_row(x: Any) -> Array:
-    """Return a table of one row."""
-    table: Array = np.asarray(x)[np.newaxis]
-    return table
