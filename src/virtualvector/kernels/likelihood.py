@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 
 from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.normal import cdf, hazard, log_cdf
+from virtualvector.kernels.normal import cdf, divergence_of_cut, hazard, log_cdf
 
-_LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _LARGEST = 1e100  # products of larger margins could overflow
 
 
@@ -74,15 +73,14 @@ def _log1p_minus_identity(x: float) -> float:
 @compiled
 def _divergence(z: float, label_noise: float, h: float, mean: float, variance: float) -> float:
     """D(z), given what `slopes` returns at z."""
-    if label_noise == 0.0 and z < 0.0:
-        return _LOG_ROOT_TWO_PI + math.log(h) + 0.5 * (z * mean + math.log(variance))
+    if label_noise == 0.0:
+        return divergence_of_cut(z)
     certainty = 1.0 - 2.0 * label_noise
     if z >= 0.0:
         wrong = cdf(-z)
         information = -math.log1p(-certainty * wrong / (1.0 - label_noise))
-        if label_noise > 0.0:
-            share = label_noise * wrong / (label_noise + certainty * cdf(z))
-            information += share * math.log(label_noise / (1.0 - label_noise))
+        share = label_noise * wrong / (label_noise + certainty * cdf(z))
+        information += share * math.log(label_noise / (1.0 - label_noise))
     else:
         right = cdf(z)
         total = label_noise + certainty * right
