@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from virtualvector.kernels.inverse_adf import inverse_adf
+from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_roughly
 from virtualvector.kernels.likelihood import slopes
 
 
@@ -39,6 +39,25 @@ def test_forward_then_inverse_returns_the_start(with_label_noise, with_margin_no
         assert new_z == pytest.approx(z, rel=1e-8, abs=1e-8), case
         assert new_mean == pytest.approx(mean, rel=1e-8, abs=1e-8 * math.sqrt(variance)), case
         assert new_variance == pytest.approx(variance, rel=1e-8), case
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 0.05])
+def test_a_rough_answer_is_near_the_start(label_noise):
+    rng = np.random.default_rng(1)
+    for _ in range(5000):
+        z, variance = rng.uniform(-6, 9), 10 ** rng.uniform(-8, 8)
+        margin_noise = variance * 10 ** rng.uniform(-6, 6) * rng.integers(2)
+        moments = after(z, variance, margin_noise, label_noise)
+        found, new_z, new_variance = inverse_adf_roughly(*moments, margin_noise, label_noise)
+        assert found
+        assert new_z == pytest.approx(z, abs=0.01), (z, variance, margin_noise)
+        assert new_variance == pytest.approx(variance, rel=0.01), (z, variance, margin_noise)
+
+
+def test_where_there_is_no_answer_a_rough_one_is_not_made_up():
+    assert not inverse_adf_roughly(0.5, 1.0, 0.0, 0.0)[0]
+    for moments in [(1.0, 0.0), (1.0, -1.0), (math.nan, 1.0), (math.inf, 1.0)]:
+        assert not inverse_adf_roughly(*moments, 0.1, 0.0)[0]
 
 
 @pytest.mark.parametrize("z", [-12.0, -3.0, -0.4, 0.0, 2.0, 9.0])

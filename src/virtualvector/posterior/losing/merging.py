@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_within
+from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_roughly
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
@@ -74,6 +74,11 @@ def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int
     most = settings.merge_pairs
     enough = math.inf  # the distance of the last pair once there are k
     for i in range(state.counts[POINTS]):
+        close = 0
+        for j in range(i):  # this loop is vectorised
+            close += state.distances[i, j] < enough
+        if close == 0:
+            continue
         for j in range(i):
             distance = state.distances[i, j]
             if distance >= enough:
@@ -290,7 +295,7 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
         return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
-    found, z, _, variance = inverse_adf_within(mean, variance, noise, label_noise, 1e-3)
+    found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     if not found:
         return True
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
