@@ -124,3 +124,14 @@ def test_a_coarse_fixed_point_where_points_go_does_not_show(margin_noise, merge_
     shift = np.exp(coarse.log_probability) - np.exp(fine.log_probability)
     assert np.sqrt(np.mean(shift**2)) < 1e-3
     assert abs(np.mean(coarse.log_probability - fine.log_probability)) < 1e-3
+
+
+@pytest.mark.parametrize("margin_noise", [0.01, 0.5])
+def test_what_coarse_fixed_points_leave_over_does_not_add_up(margin_noise):
+    X, y = problem(8, 10_000, 0.05)
+    how = Settings(buffer_size=10, margin_noise=margin_noise)
+    coarse = gaussian(learn(empty_state(9, how), X, y, how)[0])
+    how = how._replace(tolerance=1e-16, max_sweeps=100)
+    fine = gaussian(learn(empty_state(9, how), X, y, how)[0])
+    distance = np.linalg.solve(fine.factor.T, coarse.mean - fine.mean)
+    assert np.linalg.norm(distance) < 0.03

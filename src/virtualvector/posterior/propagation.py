@@ -24,12 +24,24 @@ from virtualvector.posterior.state import POINTS, Settings, State, Strategy
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
-_COARSER, _COARSEST = 1e6, 1e-4
+_COARSER, _COARSEST = 1e7, 1e-3
 
 
-# A margin that has moved by less than this share of the tolerance since its stand-in was matched
-# would move by about the tolerance, at most: the response is below 4.4 times without label noise.
-_UNMOVED = 0.25
+# How far matching moves a margin at most, for each unit that it has moved since the last time: in
+# the worst case, for rows without noise. Where the noise is wider than the margin is uncertain, by
+# 1/ρ = 1 + s²/v, it is less, as ρ².
+_RESPONSE = 4.4
+_LEAST_SHARE = 0.01
+_FARTHEST = 0.1  # all this is true of small movements
+
+
+@compiled
+def reach(variance: float, noise: float, label_noise: float, tolerance: float) -> float:
+    """How far a margin may move before matching its stand-in again would move it noticeably."""
+    share = 1.0
+    if label_noise == 0.0:
+        share = max(_LEAST_SHARE, variance / (variance + noise))
+    return min(tolerance / (_RESPONSE * share * share), _FARTHEST)
 
 
 @compiled
@@ -112,7 +124,7 @@ def visit(
 @compiled
 def sweep_margins(
     margins: Array, covariances: Array, precisions: Array, shifts: Array, noises: Array,
-    floors: Array, seen_means: Array, seen_variances: Array, column: Array,
+    floors: Array, seen_means: Array, seen_variances: Array, reaches: Array, column: Array,
     n: int, label_noise: float, tolerance: float, damping: float,
 ) -> float:  # fmt: skip
     """`visit` every point in margin space, newest first; return the largest movement.
@@ -124,8 +136,7 @@ def sweep_margins(
     largest = 0.0
     for i in range(n - 1, -1, -1):
         mean, variance = margins[i], covariances[i, i]
-        little = _UNMOVED * tolerance
-        moved = mean - seen_means[i]
+        little, moved = reaches[i], mean - seen_means[i]
         if (
             abs(variance - seen_variances[i]) < little * variance
             and moved * moved < little * little * variance
@@ -145,6 +156,7 @@ def sweep_margins(
         largest = max(largest, movement)
         seen_means[i] = margins[i]
         seen_variances[i] = covariances[i, i] if damping == 1.0 else 0.0
+        reaches[i] = reach(variance, noises[i], label_noise, tolerance)
     return largest
 
 
@@ -156,7 +168,7 @@ def sweep(
     if in_margin_space(state):
         return sweep_margins(
             state.margins, state.covariances, state.precisions, state.shifts, state.noises,
-            work.floors, work.seen_means, work.seen_variances, work.column,
+            work.floors, work.seen_means, work.seen_variances, work.reaches, work.column,
             n, label_noise, tolerance, damping,
         )  # fmt: skip
     movement = 0.0
