@@ -127,9 +127,7 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         self._validate_params()
-        place = self._place_of_one_row(X, y, classes)
-        if place is not None:
-            self._route.learn(X[0], place)
+        if self._learn_one_row(X, y, classes):
             return self
         with unchanged_by_errors(self):
             posterior, rows, labels = self._more(X, y, classes)
@@ -216,8 +214,9 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         p each; that it is one class and none of the others is proportional to p/(1 − p).
         """
         check_is_fitted(self)
-        if "_route" in self.__dict__ and self._route.can_predict and self._is_plain_row(X):
-            return self._route.probabilities(X[0])[np.newaxis]
+        route = self._route
+        if route is not None and route.can_predict and self._is_plain_row(X):
+            return route.probabilities(X[0])[np.newaxis]
         return self._posterior.probabilities(checked_rows(self, X))
 
     def predict_log_proba(self, X: Any) -> Array:

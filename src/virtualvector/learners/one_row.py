@@ -7,7 +7,6 @@ the posteriors are the route's own: they learn in place.
 
 from __future__ import annotations
 
-import math
 from threading import Lock
 from typing import Any
 
@@ -17,9 +16,6 @@ from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import OneAgainstRest
 from virtualvector.posterior import Learning, copy_state
 
-_ROOT_HALF = math.sqrt(0.5)
-_DOUBLE = np.dtype(np.float64)
-
 
 class OneRow:
     """What has been learned about two classes or more, and learns on in place."""
@@ -27,11 +23,12 @@ class OneRow:
     def __init__(self, known: OneAgainstRest, n_columns: int) -> None:
         self._known: OneAgainstRest | None = known  # until more is learned
         self._classes = known.with_states((), None)
-        self._label_noise = known.settings.label_noise
+        self._table, self._signs = np.empty((1, n_columns)), np.empty(1)
+        # Python's own views are faster, and take nothing but numbers of the same type and shape.
+        self._row: Any = self._table[0].data
+        self._sign: Any = self._signs.data
         self._learning = [self._own(state) for state in known.states]
         self._unseen = None if known.unseen is None else self._own(known.unseen)
-        self._table, self._sign = np.empty((1, n_columns)), np.empty(1)
-        self._row, self._shape = self._table[0], (n_columns,)
         alone = len(self._learning) == 1 and self._unseen is None
         self._only = self._learning[0] if alone else None
         self._lock = Lock()  # kernels let other threads run
@@ -40,7 +37,7 @@ class OneRow:
         self._places = {label: place for place, label in enumerate(known.classes.tolist())}
 
     def _own(self, state: Any) -> Learning:
-        return Learning(copy_state(state), self._classes.settings, 1)
+        return Learning(copy_state(state), self._classes.settings, self._table, self._signs)
 
     @property
     def known(self) -> OneAgainstRest:
@@ -66,7 +63,7 @@ class OneRow:
             self._write(x)
             if self._only is not None:
                 self._sign[0] = 1.0 if place else -1.0
-                self._only.learn_row(self._table, self._sign)
+                self._only.learn()
                 return
             rows = self._learning[0].n_seen
             try:
@@ -87,29 +84,32 @@ class OneRow:
     def _learn(self, learning: Learning, rows: int, is_it: bool) -> None:
         if learning.n_seen == rows:
             self._sign[0] = 1.0 if is_it else -1.0
-            learning.learn_row(self._table, self._sign)
+            learning.learn()
 
     def probabilities(self, x: Any) -> Array:
         """Return the probability of each class."""
         with self._lock:
             self._write(x)
-            margin = self._learning[0].margin(self._row)
+            margin = self._learning[0].predict()
             if margin != margin:
                 raise ValueError("found nan or infinity in the row; expected finite numbers")
-            if len(self._learning) > 1:
-                margins = [[margin, *(each.margin(self._row) for each in self._learning[1:])]]
-                several: Array = self._classes.probabilities_of(np.array(margins))[0]
-                return several
-        z = _ROOT_HALF * margin
-        wrong, right = self._label_noise, 0.5 - self._label_noise
-        return np.array([wrong + right * math.erfc(z), wrong + right * math.erfc(-z)])
+            if len(self._learning) == 1:
+                return self._learning[0].said.copy()
+            margins = [[margin, *(each.predict() for each in self._learning[1:])]]
+            several: Array = self._classes.probabilities_of(np.array(margins))[0]
+            return several
 
     def _write(self, x: Any) -> None:
-        if type(x) is not np.ndarray or x.shape != self._shape or x.dtype is not _DOUBLE:
-            x = np.asarray(x)
-            if x.shape != self._shape or x.dtype.kind not in "fiub":
-                raise ValueError(
-                    f"found a row of shape {x.shape} and type {x.dtype}; expected "
-                    f"{self._shape[0]} numbers"
-                )
-        self._row[:] = x
+        try:
+            self._row[:] = x
+        except (TypeError, ValueError):
+            self._row[:] = self._numbers(x)
+
+    def _numbers(self, x: Any) -> Array:
+        row = np.asarray(x)
+        if row.shape != self._row.shape or row.dtype.kind not in "fiub":
+            raise ValueError(
+                f"found a row of shape {row.shape} and type {row.dtype}; expected "
+                f"{len(self._row)} numbers"
+            ) from None
+        return row.astype(np.float64)

@@ -21,7 +21,7 @@ class SingleRows(BaseEstimator):
     """
 
     _learned_so_far: OneAgainstRest  # or, once single rows have come,
-    _route: OneRow
+    _route: OneRow | None = None
     classes_: Labels
     n_features_in_: int
 
@@ -60,7 +60,7 @@ class SingleRows(BaseEstimator):
         >>> model.predict_proba_one(X[300]).round(3)
         array([0.018, 0.982])
         """
-        route = self.__dict__.get("_route") or self._one_row()
+        route = self._route or self._one_row()
         place = None if route is None else route.place_of(y)
         if route is None or place is None:
             return self.partial_fit(np.asarray(x)[np.newaxis], [y])
@@ -79,7 +79,7 @@ class SingleRows(BaseEstimator):
         -------
         ndarray of shape (n_classes,)
         """
-        route = self.__dict__.get("_route") or self._one_row()
+        route = self._route or self._one_row()
         if route is None or not route.can_predict:
             probabilities: Array = self.predict_proba(np.asarray(x)[np.newaxis])[0]
             return probabilities
@@ -99,7 +99,11 @@ class SingleRows(BaseEstimator):
     def _posterior(self) -> OneAgainstRest:
         """What has been learned; it stays as it is when more is learned."""
         posterior: OneAgainstRest | None = self.__dict__.get("_learned_so_far")
-        return self._route.known if posterior is None else posterior
+        if posterior is not None:
+            return posterior
+        if self._route is None:
+            raise AttributeError("nothing has been learned")
+        return self._route.known
 
     @_posterior.setter
     def _posterior(self, posterior: OneAgainstRest) -> None:
@@ -112,14 +116,18 @@ class SingleRows(BaseEstimator):
         state: dict[str, Any] = super().__getstate__()
         return state
 
-    def _place_of_one_row(self, X: Any, y: Any, classes: Any) -> int | None:
-        """Where the label is among the classes, if X is one row that needs no more looking at."""
+    def _learn_one_row(self, X: Any, y: Any, classes: Any) -> bool:
+        """Learn X if it is one row that needs no more looking at; return whether it is."""
         if not (self._is_plain_row(X) and type(y) in (np.ndarray, list) and len(y) == 1):
-            return None
+            return False
         if classes is not None and not np.array_equal(classes, self.classes_):
-            return None
-        route = self.__dict__.get("_route") or self._one_row()
-        return None if route is None else route.place_of(y[0])
+            return False
+        route = self._route or self._one_row()
+        place = None if route is None else route.place_of(y[0])
+        if route is None or place is None:
+            return False
+        route.learn(X[0], place)
+        return True
 
     def _is_plain_row(self, X: Any) -> bool:
         return (
@@ -133,7 +141,7 @@ class SingleRows(BaseEstimator):
     def _validate_params(self) -> None:
         kind: Any = type(self)
         parameters = [self.__dict__[name] for name in _names_of_parameters(kind)]
-        route = self.__dict__.get("_route")
+        route = self._route
         if route is None or route.parameters != parameters:
             super()._validate_params()
             if route is not None:

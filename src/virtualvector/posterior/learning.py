@@ -11,7 +11,7 @@ from virtualvector.kernels.tables import Table
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
 from virtualvector.posterior.gaussian import gaussian
-from virtualvector.posterior.memory import Events, Memory, memory_for
+from virtualvector.posterior.memory import Events, Memory, make_workspace, memory_for
 from virtualvector.posterior.prediction import standardised_margins
 from virtualvector.posterior.state import (
     POINTS,
@@ -32,9 +32,10 @@ from virtualvector.posterior.step import (
     TORN,
     WORN,
     learn_rows,
-    margin_of,
     merge_or_evict,
+    predict_row,
     rebuild,
+    write_probabilities,
     yield_to_contradiction,
 )
 
@@ -79,43 +80,53 @@ def learn_in_place(
     state: State, rows: Array, signs: Array, settings: Settings
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
-    learning = Learning(state, settings, len(rows))
-    # Code is compiled for the types and the layout of its arguments: give it one of each.
-    learning.learn(*(np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs)))
+    plain_arrays = (np.require(array, np.float64, ["C", "A"]) for array in (rows, signs))
+    learning = Learning(state, settings, *plain_arrays)
+    learning.learn()
     return learning.state, learning.events
 
 
 class Learning:
-    """A posterior that learns in place, so many rows at a time at most.
+    """A posterior that learns rows in place; others may be written where these are.
 
     Rows and signs have to be contiguous arrays of float64. Not for several threads at once.
     """
 
-    def __init__(self, state: State, settings: Settings, n_rows: int) -> None:
+    def __init__(self, state: State, settings: Settings, rows: Array, signs: Array) -> None:
         self.settings = plain(settings)
-        self._take(memory_for(state, self.settings, n_rows))
-        self._learn_rows, self._margin_of = entry(learn_rows), entry(margin_of)
+        self._forgets = self.settings.half_life < math.inf
+        self._take(memory_for(state, self.settings, rows, signs))
+        self._learn_rows, self._predict_row = entry(learn_rows), entry(predict_row)
 
     def _take(self, memory: Memory) -> None:
-        self.state, self.events = memory.state, memory.events
-        self._unfinished = memory.work.unfinished
+        self.state, self.events, self._rows = memory.state, memory.events, memory.rows
+        self._memory, self.said = memory, memory.work.said
         self._table = Table(memory)
         self._address = self._table.address
 
-    def learn(self, rows: Array, signs: Array) -> None:
-        """Learn rows; ``events`` says what happened to them."""
-        n_rows, done, rebuilt = len(rows), 0, False
-        while done < n_rows:
-            stop, forget = next_stop(self.state, self.settings, done, n_rows)
-            done, why = self._learn_rows(self._address, rows, signs, done, stop, rebuilt)
-            rebuilt = self._attend_to(why, done)
-            if done == stop and forget:
-                forget_rows(self._address)
+    def learn(self) -> None:
+        """Learn the rows; ``events`` says what happened to them.
+
+        No row is learned by half, whenever an interrupt comes.
+        """
+        n_rows = stop = len(self._rows)
+        done, rebuilt, forget = 0, False, False
+        try:
+            while done < n_rows:
+                if self._forgets:
+                    stop, forget = next_stop(self.state, self.settings, done, n_rows)
+                done, why = self._learn_rows(self._address, done, stop, rebuilt)
+                rebuilt = why != DONE and self._attend_to(why, done)
+                if forget and done == stop:
+                    forget_rows(self._address)
+        except BaseException:
+            unfinished = int(self._memory.work.unfinished[0])
+            if unfinished != DONE:
+                self._attend_to(unfinished, n_rows)
+            raise
 
     def _attend_to(self, why: int, done: int) -> bool:
         """Do what learning stopped for; return whether that was to rebuild something."""
-        if why == DONE:
-            return False
         if why == CROWDED:
             merge_or_evict(self._address, done - 1)
             return False
@@ -125,62 +136,58 @@ class Learning:
         if why == NOT_FINITE:
             raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
         if why == FULL:
-            self._take(more_room(self.state, self.settings, self.events))
+            self._take(more_room(self._memory))
         elif why == SHARP:
-            self._take(in_weight_space(self.state, self.settings, self.events))
+            self._take(in_weight_space(self._memory))
         rebuild(self._address, why != WORN)
         return True
-
-    def learn_row(self, row: Array, sign: Array) -> None:
-        """Learn a table of one row, all of it or nothing, whenever an interrupt comes."""
-        try:
-            self.learn(row, sign)
-        except BaseException:
-            self._attend_to(int(self._unfinished[0]), 1)
-            raise
 
     @property
     def n_seen(self) -> int:
         """The number of rows learned."""
         return int(self.state.counts[ROWS])
 
-    def margin(self, row: Array) -> float:
-        """Return the standardised margin of a row; nan if it has an entry that is not finite."""
-        margin = self._margin_of(self._address, row)
+    def predict(self) -> float:
+        """Return the standardised margin of the first row; nan if an entry of it is not finite.
+
+        Else ``said`` has the probabilities of its labels.
+        """
+        margin: float = self._predict_row(self._address)
         if margin == math.inf:
-            noise = self.settings.margin_noise
-            return float(standardised_margins(gaussian(self.state), row[np.newaxis], noise)[0])
+            q, noise = gaussian(self.state), self.settings.margin_noise
+            margin = float(standardised_margins(q, self._rows[:1], noise)[0])
+            write_probabilities(margin, self.settings.label_noise, self.said)
         return margin
 
 
 def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple[int, bool]:
     """Return how far to learn at once, and whether something is to be forgotten then."""
-    if settings.half_life == math.inf:
-        return n_rows, False
     every = rows_at_once(len(state.mean), settings.half_life)
     due = done + every - int(state.counts[ROWS]) % every
     return min(due, n_rows), due <= n_rows
 
 
-def more_room(state: State, settings: Settings, events: Events) -> Memory:
+def more_room(memory: Memory) -> Memory:
     """Return memory for the same state and twice as many points, as far as they are allowed.
 
     Once there is room for too many points, q̃ moves from margin space to weight space.
     """
+    state, settings = memory.state, memory.settings
     capacity = min(2 * len(state.points), most_points(settings))
     margin_space = None if len(state.gram) else False  # there is no way back
     larger = empty_state(len(state.mean), settings, capacity, margin_space)
-    return _moved(state, larger, settings, events)
+    return _moved(memory, larger)
 
 
-def in_weight_space(state: State, settings: Settings, events: Events) -> Memory:
+def in_weight_space(memory: Memory) -> Memory:
     """Return memory for the same state in weight space."""
-    other = empty_state(len(state.mean), settings, len(state.points), margin_space=False)
-    return _moved(state, other, settings, events)
+    n_weights, capacity = len(memory.state.mean), len(memory.state.points)
+    return _moved(memory, empty_state(n_weights, memory.settings, capacity, margin_space=False))
 
 
-def _moved(state: State, to: State, settings: Settings, events: Events) -> Memory:
+def _moved(memory: Memory, to: State) -> Memory:
     """Copy what does not depend on the space; the rest is left to be computed anew."""
+    state = memory.state
     n = state.counts[POINTS]
     for name in ("mean", "factor", "counts", "sums"):
         getattr(to, name)[:] = getattr(state, name)
@@ -188,7 +195,7 @@ def _moved(state: State, to: State, settings: Settings, events: Events) -> Memor
         getattr(to, name)[:n] = getattr(state, name)[:n]
     if len(to.distances):
         to.distances[:n, :n] = state.distances[:n, :n]
-    return memory_for(to, settings)._replace(events=events)
+    return memory._replace(state=to, work=make_workspace(to, memory.settings))
 
 
 def mirror(state: State) -> State:

@@ -12,6 +12,8 @@ from virtualvector.kernels.tables import reader
 from virtualvector.kernels.triangular import Array, whole_vectors
 from virtualvector.posterior.state import IntArray, Settings, State, empty_state, plain
 
+_NO_ROWS, _NO_SIGNS = np.zeros((0, 1)), np.zeros(0)
+
 
 class Workspace(NamedTuple):
     """Scratch memory, so that no row allocates."""
@@ -23,6 +25,7 @@ class Workspace(NamedTuple):
     merged: Array  # (d,)
     looked: Array  # (4,)  whether a row was looked at; its mean, its variances under q̃ and r
     looked_at: Array  # (d,)
+    said: Array  # (2,)  the probabilities of its labels, −1 and +1
     column: Array  # (w,)
     scaled: Array  # (w,)
     crossed: Array  # (w,)
@@ -32,6 +35,7 @@ class Workspace(NamedTuple):
     floors: Array  # (c,)  the smallest variance that a margin can be given
     seen_means: Array  # (c,)  the margin when its stand-in was last matched
     seen_variances: Array  # (c,)
+    reaches: Array  # (c,)  how far it may move from there, in standard deviations
     pair_distances: Array  # (k,)
     pairs: IntArray  # (k, 2)
     unfinished: IntArray  # (1,)  what the last row still needs, see `learn_rows`; 0: nothing
@@ -49,6 +53,7 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         merged=aligned_zeros(d),
         looked=aligned_zeros(4),
         looked_at=aligned_zeros(d),
+        said=aligned_zeros(2),
         column=aligned_zeros(whole_vectors(c)),
         scaled=aligned_zeros(whole_vectors(c)),
         crossed=aligned_zeros(whole_vectors(c)),
@@ -58,6 +63,7 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         floors=aligned_zeros(c),
         seen_means=aligned_zeros(c),
         seen_variances=aligned_zeros(c),
+        reaches=aligned_zeros(c),
         pair_distances=aligned_zeros(k),
         pairs=aligned_zeros((k, 2), np.int64),
         unfinished=aligned_zeros(1, np.int64),
@@ -92,18 +98,23 @@ def no_events(n_rows: int) -> Events:
 
 
 class Memory(NamedTuple):
-    """All of it together."""
+    """All of it together, and the rows to learn."""
 
     state: State
     settings: Settings
     work: Workspace
     events: Events
+    rows: Array  # (T, d), or (T, d − 1) and a bias
+    signs: Array  # (T,)
 
 
-def memory_for(state: State, settings: Settings, n_rows: int = 0) -> Memory:
-    """Return what it takes to learn so many rows with a state, whose arrays are used up."""
+def memory_for(
+    state: State, settings: Settings, rows: Array = _NO_ROWS, signs: Array = _NO_SIGNS
+) -> Memory:
+    """Return what it takes to learn rows with a state, whose arrays are used up."""
     settings = plain(settings)
-    return Memory(state, settings, make_workspace(state, settings), no_events(n_rows))
+    work, events = make_workspace(state, settings), no_events(len(rows))
+    return Memory(state, settings, work, events, rows, signs)
 
 
 memory_at = reader(memory_for(empty_state(1, Settings()), Settings()))

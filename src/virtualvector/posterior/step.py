@@ -6,6 +6,7 @@ import math
 
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import clip_margin, log_probability
+from virtualvector.kernels.normal import cdf
 from virtualvector.kernels.triangular import Array, dot
 from virtualvector.posterior.losing import (
     CONTRADICTED,
@@ -20,7 +21,7 @@ from virtualvector.posterior.losing import (
     lose_one,
 )
 from virtualvector.posterior.losing.merging import remember_distances
-from virtualvector.posterior.memory import Events, Workspace, parts_at
+from virtualvector.posterior.memory import Events, Workspace, memory_at, parts_at
 from virtualvector.posterior.propagation import propagate, visit
 from virtualvector.posterior.stand_in import (
     extend,
@@ -154,14 +155,13 @@ DONE, FULL, WORN, NOT_FINITE, SHARP, CROWDED, TORN = range(7)
 
 
 @compiled
-def learn_rows(
-    memory: int, rows: Array, signs: Array, start: int, stop: int, rebuilt: bool
-) -> tuple[int, int]:
+def learn_rows(memory: int, start: int, stop: int, rebuilt: bool) -> tuple[int, int]:
     """Learn rows in place from ``start`` on; return the next row, and why it is not learned here.
 
     ``rebuilt`` says that nothing need be for the first row.
     """
     state, settings, work, events = parts_at(memory)
+    rows, signs = memory_at(memory).rows, memory_at(memory).signs
     for t in range(start, stop):
         if state.counts[POINTS] == state.points.shape[0]:
             return t, FULL
@@ -226,19 +226,30 @@ def merge_or_evict(memory: int, t: int) -> None:
 
 
 @compiled
-def margin_of(memory: int, row: Array) -> float:
-    """The standardised margin of a row under q̃, as `learn_rows` would find it.
+def write_probabilities(z: float, label_noise: float, out: Array) -> None:
+    """Write ε + (1−2ε)Φ(∓z), for the labels −1 and +1."""
+    out[0] = label_noise + (1.0 - 2.0 * label_noise) * cdf(-z)
+    out[1] = label_noise + (1.0 - 2.0 * label_noise) * cdf(z)
+
+
+@compiled
+def predict_row(memory: int) -> float:
+    """The standardised margin of the first row under q̃, as `learn_rows` would find it.
 
     It is nan if the row has entries that are not finite, and infinite if q̃ has to be rebuilt first.
+    Else the probabilities of both labels are written to ``work.said``.
     """
     state, settings, work, _ = parts_at(memory)
+    row = memory_at(memory).rows[0]
     if not is_finite(row):
         return math.nan
     images, margins = worn_out(state)
     if images or margins:
         return math.inf
     noise = write_point(row, 1.0, settings.margin_noise, work.vector)
-    if math.isinf(noise):
-        return 0.0
-    mean, variance = look_along(state, state.counts[POINTS], work.vector, work)
-    return clip_margin(mean / math.sqrt(variance + noise))
+    z = 0.0
+    if not math.isinf(noise):
+        mean, variance = look_along(state, state.counts[POINTS], work.vector, work)
+        z = clip_margin(mean / math.sqrt(variance + noise))
+    write_probabilities(z, settings.label_noise, work.said)
+    return z
