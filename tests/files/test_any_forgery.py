@@ -58,7 +58,7 @@ def test_it_is_refused_or_learns_on(name, tmp_path):
     contents, path = contents_of(example.started()), tmp_path / "model.vvm"
     rows, labels = example.rest()
     refused = 0
-    for _ in range(30):
+    for _ in range(40):
         if draw.random() < 0.6:
             forged = changed(contents, document=lambda document: spoil_document(document, draw))
         else:

@@ -170,7 +170,7 @@ def test_a_header_longer_than_allowed(refused):
 
 
 def test_names_given_twice(vvm, refused):
-    assert "twice" in refused(with_text(vvm, '"format":1', '"format":1,"format":1'))
+    assert "twice" in refused(with_text(vvm, '"format":2', '"format":2,"format":2'))
     header, data = header_and_data(vvm)
     text = compact(header)
     entry = compact({"counts": header["posterior/states/0/counts"]})[1:-1]
@@ -199,7 +199,9 @@ POSTERIOR = ("state", "posterior")
 @pytest.mark.parametrize(
     ("places", "to"),
     [
-        (["format"], 2),
+        (["format"], 0),
+        (["format"], 1),
+        (["format"], 3),
         (["format"], "1"),
         (["format"], True),
         (["format"], None),
@@ -336,6 +338,10 @@ def test_a_class_without_a_posterior(three_classes, refused):
         ("factor", lambda a: -a),
         ("factor", lambda a: np.zeros_like(a)),
         ("factor", lambda a: a[:, :2]),
+        ("waiting", lambda a: a[:2]),
+        ("waiting", lambda a: a * np.inf),
+        ("waiting", lambda a: -np.ones_like(a)),
+        ("waiting_step", lambda a: a[:0]),
         ("points", lambda a: a[:3]),
         ("points", lambda a: a[:0]),
         ("points", lambda a: 2.0 * a),
@@ -348,6 +354,7 @@ def test_a_class_without_a_posterior(three_classes, refused):
         ("precisions", lambda a: a[:2]),
         ("shifts", lambda a: a[:2]),
         ("fresh", lambda a: np.zeros(7)),
+        ("seen", lambda a: np.zeros((7, 4))),
         ("gram", lambda a: np.zeros((3, 3))),
         ("gram", lambda a: np.eye(7)),
         ("weight_mean", lambda a: np.zeros(9)),

@@ -95,7 +95,7 @@ def test_notes_and_header_come_back(path):
     assert saved.about == about
     assert saved.header == files.read_header(path)
     header = saved.header
-    assert header["format"] == 1
+    assert header["format"] == 2
     assert header["learner"] == "VVMClassifier"
     assert header["parameters"]["buffer_size"] == 6
     assert header["parameters"]["half_life"] == 100.0

@@ -10,6 +10,7 @@ from virtualvector.kernels.triangular import (
     dot,
     multiply,
     rank_one,
+    rotate_and_multiply,
 )
 from virtualvector.posterior.step import write_points
 
@@ -44,13 +45,23 @@ CASES = {
         lambda rng, d: [triangular(rng, d), rng.normal(size=d), np.zeros(d), np.zeros(1)],
     ),
     "follow": (
-        lambda a: follow(a[0], a[1], 16, a[2], 0.7, a[3], a[4]),
+        lambda a: follow(a[0], 16, a[1], 0.7, a[2], a[3]),
         lambda rng, d: [
-            triangular(rng, d),
             rng.normal(size=(d, 16)),
             rng.normal(size=d),
-            np.zeros(d),
+            np.zeros((3, d)),
             np.zeros(16),
+        ],
+    ),
+    "rotate_and_multiply": (
+        lambda a: store(rotate_and_multiply(a[0], a[1], a[2], a[3], a[4]), a[5]),
+        lambda rng, d: [
+            triangular(rng, d),
+            rng.uniform(size=(3, d)),
+            np.zeros(d),
+            rng.normal(size=d),
+            np.zeros(d),
+            np.zeros(1),
         ],
     ),
     "condition": (

@@ -15,6 +15,7 @@ from virtualvector.storage.disk import read_file
 from virtualvector.storage.document import from_bytes, read_document
 from virtualvector.storage.errors import BadModelFile, Misfit, shortly
 from virtualvector.storage.header import split
+from virtualvector.storage.upgrade import upgraded
 
 if TYPE_CHECKING:
     from virtualvector.learners.saving import Saving
@@ -79,6 +80,7 @@ def read(path: str | PathLike[str]) -> Saved:
     with _in_one_line(path) as file:
         document, arrays = from_bytes(read_file(file))
         header, state = split(document)
+        state, arrays = upgraded(header.format, state, arrays)
         model = restored(_learner(header.learner), header, state, arrays)
     return Saved(model, header.about, header._asdict())
 

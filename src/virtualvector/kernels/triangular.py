@@ -71,17 +71,14 @@ def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, ad
 
 
 @compiled
-def condition_with(
-    factor: Array, products: Array, size: int,
-    product: Array, precision: float, image: Array, column: Array,
-) -> None:  # fmt: skip
-    """As `condition`, and let the first ``size`` columns of ``products``, Uyᵢ each, follow U.
+def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
+    """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
 
-    They are rotated as if they were columns of U, which leaves the old yᵢᵀVx in ``column``.
+    Needs ``product`` = Ux and leaves the *old* Vx in ``image``. Carlson's recursion (1973): with
+    α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
+    have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
     """
     alpha, before = 1.0, 1.0  # before: 1/√α_{j−1}
-    for i in range(size):
-        column[i] = 0.0
     for j in range(product.shape[0]):
         image[j] = 0.0
         entry = product[j]
@@ -90,19 +87,69 @@ def condition_with(
         after = 1.0 / math.sqrt(alpha)
         take = precision * entry * before * after
         rotate_row(factor[j], image, j + 1, keep * after, take, entry)
-        rotate_row(products[j], column, size, keep * after, take, entry)
+        before = after
+
+
+# `condition` in two steps: what to do to the rows of U, and doing it, to U and to what follows it.
+KEEP, TAKE, ADD = range(3)
+
+
+@compiled
+def write_rotation(product: Array, precision: float, rotation: Array) -> None:
+    """Write what `condition` would do to each row, given Ux and τ."""
+    alpha, before = 1.0, 1.0
+    for j in range(product.shape[0]):
+        entry = product[j]
+        keep = math.sqrt(alpha)
+        alpha += precision * entry * entry
+        after = 1.0 / math.sqrt(alpha)
+        rotation[KEEP, j] = keep * after
+        rotation[TAKE, j] = precision * entry * before * after
+        rotation[ADD, j] = entry
         before = after
 
 
 @compiled
-def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
-    """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
+def rotate_columns(products: Array, size: int, rotation: Array, column: Array) -> None:
+    """Let the first ``size`` columns of ``products``, Uyᵢ each, follow U; write the old yᵢᵀVx."""
+    for i in range(size):
+        column[i] = 0.0
+    for j in range(products.shape[0]):
+        keep, take, add = rotation[KEEP, j], rotation[TAKE, j], rotation[ADD, j]
+        rotate_row(products[j], column, size, keep, take, add)
 
-    Needs ``product`` = Ux and leaves the *old* Vx in ``image``. Carlson's recursion (1973): with
-    α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
-    have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
+
+@apart
+def rotate_and_multiply_row(
+    row: Array, image: Array, x: Array, size: int, keep: float, take: float, add: float
+) -> float:
+    """`rotate_row`, and return what the new row makes of x."""
+    total = 0.0
+    for i in range(size):
+        entry = row[i]
+        rotated = keep * entry - take * image[i]
+        row[i] = rotated
+        image[i] += add * entry
+        total += rotated * x[i]
+    return total
+
+
+@apart
+def rotate_and_multiply(
+    factor: Array, rotation: Array, image: Array, x: Array, out: Array
+) -> float:
+    """Rotate U, write the new Ux into ``out`` and return xᵀVx, in one pass.
+
+    Leaves the image of what the rotation is about under the old V.
     """
-    condition_with(factor, factor, 0, product, precision, image, image)
+    total = 0.0
+    for j in range(x.shape[0]):
+        image[j] = 0.0
+        keep, take, add = rotation[KEEP, j], rotation[TAKE, j], rotation[ADD, j]
+        entry = rotate_and_multiply_row(factor[j], image, x, j + 1, keep, take, add)
+        out[j] = entry
+        total += entry * entry
+    return total
 
 
 @apart

@@ -90,7 +90,8 @@ def restored(kind: type[Saving], header: Header, state: Any, arrays: Arrays) -> 
     for name, value in unpack(state, arrays, kind._learned).items():
         setattr(model, f"_{name}", value)
     model.classes_ = model._check_learned()
-    if _header_of(model, header.about)._replace(program=header.program) != header:
+    described = _header_of(model, header.about)
+    if described._replace(format=header.format, program=header.program) != header:
         raise Misfit("found a header that does not describe the model; expected one that does")
     return model
 

@@ -18,11 +18,12 @@ import math
 from virtualvector.kernels.compiled import compiled, shared
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site
-from virtualvector.kernels.triangular import dot, multiply, widen
+from virtualvector.kernels.triangular import dot, widen
 from virtualvector.posterior.memory import Workspace, parts_at
 from virtualvector.posterior.residual import absorb
-from virtualvector.posterior.stand_in import forget, reproject
+from virtualvector.posterior.stand_in import forget, reproject, unsee
 from virtualvector.posterior.state import EVICTED, POINTS, Settings, State
+from virtualvector.posterior.waiting import catch_up, residual_product
 
 # Of the prior's variance. More noise leaves a factor that is Gaussian to nine digits; a residual
 # much wider than the prior would lean on points that bound it on one side only.
@@ -53,6 +54,7 @@ def absorb_all(state: State, work: Workspace) -> None:
 @compiled
 def drift_residual(state: State, kept: float, drift: float, work: Workspace) -> None:
     """R ← N(am, a²V + (1−a²)I): one row of the identity after the other joins the factor."""
+    catch_up(state, work)
     shrinkage, spread = math.sqrt(kept), math.sqrt(drift)
     for i in range(state.mean.shape[0]):
         state.mean[i] *= shrinkage
@@ -73,12 +75,13 @@ def fade_points(
     """
     for i in range(state.counts[POINTS] - 1, -1, -1):
         noise = (state.noises[i] + drift) / kept
-        variance = multiply(state.factor, state.points[i], work.product)
+        variance = residual_product(state, state.points[i], work.product, work)
         mean = dot(state.points[i], state.mean)
         found, _, mean, variance = inverse_adf(mean, variance, noise, settings.label_noise)
         if found and noise < _MOST_NOISE:
             _, precision, shift = matched_site(mean, variance, noise, settings.label_noise)
             state.noises[i], state.precisions[i], state.shifts[i] = noise, precision, shift
+            unsee(state, i)
         else:
             forget(state, i)
 
@@ -87,7 +90,7 @@ def fade_points(
 def take_out_points(state: State, work: Workspace) -> None:
     """R ← r / ∏ f̃ᵢ. A point goes if without it the residual would be wider than the prior."""
     for i in range(state.counts[POINTS] - 1, -1, -1):
-        variance = multiply(state.factor, state.points[i], work.product)
+        variance = residual_product(state, state.points[i], work.product, work)
         if variance < _WIDEST_RESIDUAL * (1.0 - state.precisions[i] * variance):
             absorb(state, state.points[i], -state.precisions[i], -state.shifts[i], work)
         else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from virtualvector.kernels.compiled import entry
 from virtualvector.kernels.tables import Table
-from virtualvector.kernels.triangular import Array
+from virtualvector.kernels.triangular import ADD, KEEP, TAKE, Array
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
 from virtualvector.posterior.gaussian import gaussian
 from virtualvector.posterior.memory import Events, Memory, make_workspace, memory_for
@@ -189,12 +189,14 @@ def _moved(memory: Memory, to: State) -> Memory:
     """Copy what does not depend on the space; the rest is left to be computed anew."""
     state = memory.state
     n = state.counts[POINTS]
-    for name in ("mean", "factor", "counts", "sums"):
+    for name in ("mean", "factor", "waiting", "waiting_step", "counts", "sums"):
         getattr(to, name)[:] = getattr(state, name)
     for name in ("points", "noises", "born", "precisions", "shifts"):
         getattr(to, name)[:n] = getattr(state, name)[:n]
     if len(to.distances):
         to.distances[:n, :n] = state.distances[:n, :n]
+    if len(to.seen):
+        to.seen[:n] = state.seen[:n]
     return memory._replace(state=to, work=make_workspace(to, memory.settings))
 
 
@@ -203,6 +205,7 @@ def mirror(state: State) -> State:
     state = copy_state(state)
     for name in ("mean", "points", "products", "weight_mean"):
         getattr(state, name)[:] *= -1.0
+    state.waiting[[TAKE, ADD]] *= -1.0
     return state
 
 
@@ -233,11 +236,17 @@ def with_more_weights(state: State, at: int, n_more: int) -> State:
         wider[range(at, at + n_more), range(at, at + n_more)] = 1.0
         return wider
 
+    def rotation(array: Array) -> Array:
+        wider = vectors(array)
+        wider[KEEP, at : at + n_more] = array[KEEP, 0] > 0.0  # if there is one
+        return wider
+
     weight_space = len(state.weight_mean) > 0
     return copy_state(
         state._replace(
             mean=vectors(state.mean),
             factor=factor(state.factor),
+            waiting=rotation(state.waiting),
             points=vectors(state.points),
             products=state.products if weight_space else rows(state.products),
             weight_mean=vectors(state.weight_mean) if weight_space else state.weight_mean,

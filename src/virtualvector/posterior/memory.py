@@ -33,9 +33,6 @@ class Workspace(NamedTuple):
     precisions: Array  # (c,)  to go back to
     shifts: Array  # (c,)
     floors: Array  # (c,)  the smallest variance that a margin can be given
-    seen_means: Array  # (c,)  the margin when its stand-in was last matched
-    seen_variances: Array  # (c,)
-    reaches: Array  # (c,)  how far it may move from there, in standard deviations
     pair_distances: Array  # (k,)
     pairs: IntArray  # (k, 2)
     unfinished: IntArray  # (1,)  what the last row still needs, see `learn_rows`; 0: nothing
@@ -61,9 +58,6 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         precisions=aligned_zeros(c),
         shifts=aligned_zeros(c),
         floors=aligned_zeros(c),
-        seen_means=aligned_zeros(c),
-        seen_variances=aligned_zeros(c),
-        reaches=aligned_zeros(c),
         pair_distances=aligned_zeros(k),
         pairs=aligned_zeros((k, 2), np.int64),
         unfinished=aligned_zeros(1, np.int64),

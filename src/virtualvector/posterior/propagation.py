@@ -18,9 +18,19 @@ from virtualvector.posterior.stand_in import (
     move,
     move_margins,
     smallest_variance,
+    unsee,
     weakened,
 )
-from virtualvector.posterior.state import POINTS, Settings, State, Strategy
+from virtualvector.posterior.state import (
+    POINTS,
+    SEEN_DIVERGENCE,
+    SEEN_EASE,
+    SEEN_MEAN,
+    SEEN_VARIANCE,
+    Settings,
+    State,
+    Strategy,
+)
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
@@ -32,16 +42,27 @@ _COARSER, _COARSEST = 1e7, 1e-3
 # 1/ρ = 1 + s²/v, it is less, as ρ².
 _RESPONSE = 4.4
 _LEAST_SHARE = 0.01
-_FARTHEST = 0.1  # all this is true of small movements
+_FARTHEST = 0.03  # all this is true of small movements
 
 
 @compiled
-def reach(variance: float, noise: float, label_noise: float, tolerance: float) -> float:
-    """How far a margin may move before matching its stand-in again would move it noticeably."""
+def ease(variance: float, noise: float, label_noise: float) -> float:
+    """By how much a margin may move before matching its stand-in again would move it by one."""
     share = 1.0
     if label_noise == 0.0:
         share = max(_LEAST_SHARE, variance / (variance + noise))
-    return min(tolerance / (_RESPONSE * share * share), _FARTHEST)
+    return 1.0 / (_RESPONSE * share * share)
+
+
+@compiled
+def is_as_seen(mean: float, variance: float, seen: Array, tolerance: float) -> bool:
+    """Whether a margin is where its stand-in was matched, as far as that shows."""
+    reach = min(tolerance * seen[SEEN_EASE], _FARTHEST)
+    moved = mean - seen[SEEN_MEAN]
+    return (
+        abs(variance - seen[SEEN_VARIANCE]) < reach * variance
+        and moved * moved < reach * reach * variance
+    )
 
 
 @compiled
@@ -118,13 +139,14 @@ def visit(
         move(state, n, i, mean, variance, precision, shift, work)
         state.precisions[i] += precision
         state.shifts[i] += shift
+        unsee(state, i)
     return math.inf if too_narrow else movement
 
 
 @compiled
 def sweep_margins(
     margins: Array, covariances: Array, precisions: Array, shifts: Array, noises: Array,
-    floors: Array, seen_means: Array, seen_variances: Array, reaches: Array, column: Array,
+    floors: Array, seen: Array, column: Array,
     n: int, label_noise: float, tolerance: float, damping: float,
 ) -> float:  # fmt: skip
     """`visit` every point in margin space, newest first; return the largest movement.
@@ -136,11 +158,7 @@ def sweep_margins(
     largest = 0.0
     for i in range(n - 1, -1, -1):
         mean, variance = margins[i], covariances[i, i]
-        little, moved = reaches[i], mean - seen_means[i]
-        if (
-            abs(variance - seen_variances[i]) < little * variance
-            and moved * moved < little * little * variance
-        ):
+        if is_as_seen(mean, variance, seen[i], tolerance):
             continue
         movement, precision, shift, too_narrow = change(
             mean, variance, precisions[i], shifts[i], noises[i], floors[i], label_noise, damping
@@ -154,9 +172,10 @@ def sweep_margins(
         if too_narrow:
             return math.inf
         largest = max(largest, movement)
-        seen_means[i] = margins[i]
-        seen_variances[i] = covariances[i, i] if damping == 1.0 else 0.0
-        reaches[i] = reach(variance, noises[i], label_noise, tolerance)
+        seen[i, SEEN_MEAN] = margins[i]
+        seen[i, SEEN_VARIANCE] = covariances[i, i] if damping == 1.0 else 0.0
+        seen[i, SEEN_EASE] = ease(variance, noises[i], label_noise)
+        seen[i, SEEN_DIVERGENCE] = -1.0
     return largest
 
 
@@ -168,7 +187,7 @@ def sweep(
     if in_margin_space(state):
         return sweep_margins(
             state.margins, state.covariances, state.precisions, state.shifts, state.noises,
-            work.floors, work.seen_means, work.seen_variances, work.reaches, work.column,
+            work.floors, state.seen, work.column,
             n, label_noise, tolerance, damping,
         )  # fmt: skip
     movement = 0.0
@@ -193,7 +212,6 @@ def propagate(
         work.precisions[i] = state.precisions[i]
         work.shifts[i] = state.shifts[i]
         work.floors[i] = smallest_variance(state, i)
-        work.seen_variances[i] = 0.0
     damping = 1.0
     previous = math.inf
     for k in range(settings.max_sweeps):
@@ -204,6 +222,7 @@ def propagate(
             for i in range(n):
                 state.precisions[i] = work.precisions[i]
                 state.shifts[i] = work.shifts[i]
+                unsee(state, i)
             return k + 1, False
         if movement >= previous:
             damping = max(0.5 * damping, _SMALLEST_DAMPING)

@@ -5,23 +5,21 @@ from __future__ import annotations
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.triangular import (
     Array,
-    add_scaled,
-    condition,
-    condition_with,
     dot,
-    multiply,
     rank_one,
+    rotate_columns,
     whole_vectors,
 )
 from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.stand_in import SMALLEST, in_margin_space, weakened
 from virtualvector.posterior.state import POINTS, State
+from virtualvector.posterior.waiting import catch_up, residual_product, wait
 
 
 @compiled
 def absorb(state: State, vector: Array, precision: float, shift: float, work: Workspace) -> None:
     """Multiply r by exp(shift·u − ½·precision·u²), u = vectorᵀw (eq. 14)."""
-    multiply(state.factor, vector, work.product)
+    residual_product(state, vector, work.product, work)
     absorb_product(state, vector, precision, shift, work)
 
 
@@ -38,17 +36,14 @@ def absorb_product(
     variance = dot(work.product, work.product)
     if not variance > 0.0:  # the difference of two equal points
         return
+    catch_up(state, work)
     mean = dot(vector, state.mean)
     floor = SMALLEST * dot(vector, vector)
     precision, shift = weakened(mean, variance, precision, shift, floor)
     growth = 1.0 + precision * variance
-    n = state.counts[POINTS] if in_margin_space(state) else 0
-    if n > 0:
+    wait(state, work.product, precision, (shift - precision * mean) / growth)
+    n = state.counts[POINTS]
+    if n > 0 and in_margin_space(state):
         width = whole_vectors(n)
-        condition_with(
-            state.factor, state.products, width, work.product, precision, work.image, work.column
-        )
+        rotate_columns(state.products, width, state.waiting, work.column)
         rank_one(state.gram, n, width, work.column, -precision / growth)
-    else:
-        condition(state.factor, work.product, precision, work.image)
-    add_scaled(state.mean, (shift - precision * mean) / growth, work.image)

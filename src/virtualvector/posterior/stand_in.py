@@ -21,7 +21,8 @@ from virtualvector.kernels.triangular import (
     whole_vectors,
 )
 from virtualvector.posterior.memory import Workspace
-from virtualvector.posterior.state import POINTS, ROWS, State
+from virtualvector.posterior.state import POINTS, ROWS, SEEN_VARIANCE, State
+from virtualvector.posterior.waiting import catch_up, residual_product
 
 # No margin is given a variance below these. Contradictory rows without noise would shrink it
 # forever, until the covariance could no longer be told from a singular one.
@@ -46,6 +47,13 @@ def in_margin_space(state: State) -> bool:
 
 
 @compiled
+def unsee(state: State, i: int) -> None:
+    """Let a stand-in be matched when its turn comes: it is not what it was last matched to."""
+    if in_margin_space(state):
+        state.seen[i, SEEN_VARIANCE] = 0.0
+
+
+@compiled
 def too_sharp(state: State, noise: float) -> bool:
     """Whether a row has too little noise for more margins than weights.
 
@@ -61,7 +69,7 @@ def residual_variance(state: State, i: int, work: Workspace) -> float:
     """The variance of the margin of point i under r."""
     if in_margin_space(state):
         return state.gram[i, i]
-    return multiply(state.factor, state.points[i], work.product)
+    return residual_product(state, state.points[i], work.product, work)
 
 
 @compiled
@@ -121,8 +129,8 @@ def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under r."""
     if in_margin_space(state):
         return state.gram[i, j]
-    multiply(state.factor, state.points[i], work.product)
-    multiply(state.factor, state.points[j], work.other)
+    residual_product(state, state.points[i], work.product, work)
+    residual_product(state, state.points[j], work.other, work)
     return dot(work.product, work.other)
 
 
@@ -185,6 +193,7 @@ def refresh(state: State, work: Workspace) -> None:
     """Build q̃ anew from r and the stand-in factors, as `absorb_stand_ins` does."""
     n = state.counts[POINTS]
     work.looked[0] = 0.0
+    catch_up(state, work)
     if not in_margin_space(state):
         copy(state.mean, state.weight_mean)
         for j in range(state.mean.shape[0]):
@@ -207,6 +216,8 @@ def refresh(state: State, work: Workspace) -> None:
                     mean, variance, state.precisions[i], state.shifts[i], floor
                 )
                 move(state, n, i, mean, variance, precision, shift, work)
+                if precision != state.precisions[i]:
+                    unsee(state, i)
                 state.precisions[i], state.shifts[i] = precision, shift
 
 
@@ -216,7 +227,7 @@ def reproject(state: State, work: Workspace) -> None:
     n = state.counts[POINTS]
     if in_margin_space(state):
         for i in range(n):
-            state.fresh[i] = multiply(state.factor, state.points[i], work.product)
+            state.fresh[i] = residual_product(state, state.points[i], work.product, work)
             write_column(state.products, i, work.product)
             multiply_rows(state.products, i + 1, work.product, work.column)
             write_cross(state.gram, i, work.column)
@@ -264,7 +275,7 @@ def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, 
         variance = multiply(state.weight_factor, vector, work.product)
         return dot(vector, state.weight_mean), variance, variance
 
-    residual = multiply(state.factor, vector, work.product)
+    residual = residual_product(state, vector, work.product, work)
     mean, variance = dot(vector, state.mean), residual
     if n > 0:
         multiply_rows(state.products, whole_vectors(n), work.product, work.column)
@@ -325,6 +336,7 @@ def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, f
         write_cross(state.covariances, n, work.crossed)
         state.fresh[n] = residual
         state.margins[n] = mean
+        unsee(state, n)
     return mean, variance
 
 
@@ -375,6 +387,8 @@ def forget(state: State, j: int) -> None:
         state.margins[j] = state.margins[last]
         state.margins[last] = 0.0
         state.fresh[j] = state.fresh[last]
+        if j < last:
+            copy(state.seen[last], state.seen[j])
         for k in range(state.products.shape[0]):
             state.products[k, j] = state.products[k, last]
             state.products[k, last] = 0.0

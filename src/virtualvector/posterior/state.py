@@ -28,6 +28,8 @@ IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 # Places in `State.counts` and `State.sums`.
 POINTS, ROWS, EVICTED, MERGED, IGNORED, SWEEPS, UNSETTLED = range(7)
 LOG_EVIDENCE, DIVERGENCE_LOST = range(2)
+# Columns of `State.seen`.
+SEEN_MEAN, SEEN_VARIANCE, SEEN_EASE, SEEN_DIVERGENCE = range(4)
 
 
 class Strategy(IntEnum):
@@ -45,6 +47,8 @@ class State(NamedTuple):
     # The residual r(w), eq. 8.
     mean: Array  # (d,)
     factor: Array  # (d, d), lower triangular
+    waiting: Array  # (3, d)  a rotation that the factor has still to follow: see `waiting.py`
+    waiting_step: Array  # (1,)  and how far the mean then moves
     # The virtual points bᵢ, eq. 7, and the stand-ins exp(νu − ½τu²) of their factors, eq. 9.
     points: Array  # (c, d)
     noises: Array  # (c,)  sᵢ²
@@ -58,6 +62,8 @@ class State(NamedTuple):
     gram: Array  # (w, w)  bᵢᵀV bⱼ
     margins: Array  # (w,)  means under q̃
     covariances: Array  # (w, w)  under q̃
+    # What each stand-in was last matched to, and what followed from it: see `propagation.py`.
+    seen: Array  # (c, 4)
     # Weight space: the weights under q̃.
     weight_mean: Array  # (d,)
     weight_factor: Array  # (d, d)
@@ -117,6 +123,8 @@ def empty_state(
     return State(
         mean=aligned_zeros(d),
         factor=aligned_copy(np.eye(d)),
+        waiting=aligned_zeros((3, d)),
+        waiting_step=aligned_zeros(1),
         points=aligned_zeros((c, d)),
         noises=aligned_zeros(c),
         born=aligned_zeros(c, np.int64),
@@ -127,6 +135,7 @@ def empty_state(
         gram=aligned_zeros((width, width)),
         margins=aligned_zeros(width),
         covariances=aligned_zeros((width, width)),
+        seen=aligned_zeros((in_margins, 4)),
         weight_mean=aligned_zeros(in_weights),
         weight_factor=aligned_copy(np.eye(in_weights)),
         distances=aligned_zeros((merging, merging)),

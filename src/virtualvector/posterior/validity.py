@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.triangular import Array
+from virtualvector.kernels.triangular import KEEP, Array
 from virtualvector.posterior.state import (
     POINTS,
+    SEEN_EASE,
+    SEEN_VARIANCE,
     Settings,
     State,
     Strategy,
@@ -66,6 +68,8 @@ def check_state(state: State, settings: Settings) -> None:
         raise ValueError(f"found counts {state.counts.tolist()}; expected none below zero")
     _check_factor("factor", state.factor)
     _check_factor("weight_factor", state.weight_factor)
+    if state.waiting[KEEP, 0] != 0.0 and np.any(state.waiting[KEEP] <= 0.0):
+        raise ValueError("found waiting rows scaled by zero or less; expected positive numbers")
     _check_points(state, n)
 
 
@@ -105,6 +109,8 @@ def _check_points(state: State, n: int) -> None:
         raise ValueError("found points of other lengths than one; expected one")
     if np.any(state.noises[:n] < 0.0) or np.any(state.born[:n] < 0):
         raise ValueError("found points with negative noises or rows; expected none below zero")
+    if np.any(state.seen[:n, [SEEN_VARIANCE, SEEN_EASE]] < 0.0):
+        raise ValueError("found seen with negative variances or ease; expected none below zero")
     for name in ("gram", "covariances"):
         if np.any(np.diagonal(getattr(state, name))[:n] <= 0.0):
             raise ValueError(f"found {name} with a diagonal that is not positive; expected that")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 from virtualvector.storage.errors import Misfit, shortly
 from virtualvector.storage.tree import unpack
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Header(NamedTuple):
@@ -27,9 +27,10 @@ class Header(NamedTuple):
 def split(document: dict[str, Any]) -> tuple[Header, Any]:
     """Return the header of a document, and the rest, which is what was learned."""
     found = document.get("format")
-    if found != FORMAT or isinstance(found, bool):
+    if type(found) is not int or not 1 <= found <= FORMAT:
         raise Misfit(
-            f"found format {shortly(found)}; expected {FORMAT}: a later version may have written it"
+            f"found format {shortly(found)}; expected 1 to {FORMAT}: a later version may have "
+            "written it"
         )
     rest = dict(document)
     state = rest.pop("state", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.triangular import copy, multiply
+from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.propagation import cavity
 from virtualvector.posterior.residual import absorb_product
@@ -16,6 +16,7 @@ from virtualvector.posterior.stand_in import (
     residual_variance,
 )
 from virtualvector.posterior.state import POINTS, State
+from virtualvector.posterior.waiting import residual_product
 
 # A residual may become a hundred times wider along one direction in one step, and no more. Factors
 # with label noise can have stand-ins of negative precision.
@@ -73,6 +74,6 @@ def evict(state: State, j: int, work: Workspace) -> None:
         for k in range(state.products.shape[0]):
             work.product[k] = state.products[k, j]
     else:
-        multiply(state.factor, work.vector, work.product)
+        residual_product(state, work.vector, work.product, work)
     forget(state, j)
     absorb_product(state, work.vector, precision, shift, work)
