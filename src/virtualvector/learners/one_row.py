@@ -29,8 +29,8 @@ class OneRow:
         self._sign: Any = self._signs.data
         self._learning = [self._own(state) for state in known.states]
         self._unseen = None if known.unseen is None else self._own(known.unseen)
-        alone = len(self._learning) == 1 and self._unseen is None
-        self._only = self._learning[0] if alone else None
+        self._first, self._is_binary = self._learning[0], len(self._learning) == 1
+        self._only = self._first if self._is_binary and self._unseen is None else None
         self._lock = Lock()  # kernels let other threads run
         self.parameters: list[Any] | None = None  # of the learner, when last found valid
         self.can_predict = known.settling is None  # else EP has to run first
@@ -65,18 +65,18 @@ class OneRow:
                 self._sign[0] = 1.0 if place else -1.0
                 self._only.learn()
                 return
-            rows = self._learning[0].n_seen
+            rows = self._first.n_seen
             try:
                 self._learn_after(rows, place)
             except BaseException:  # an interrupt may come between two posteriors
-                if self._learning[0].n_seen > rows:
+                if self._first.n_seen > rows:
                     self._learn_after(rows, place)
                 raise
 
     def _learn_after(self, rows: int, place: int) -> None:
         """Let those posteriors learn the row that have learned only as many rows before it."""
-        first = 1 if len(self._learning) == 1 else 0  # of two classes only the second has one
-        for k, learning in enumerate(self._learning, start=first):
+        # Of two classes only the second has a posterior.
+        for k, learning in enumerate(self._learning, start=int(self._is_binary)):
             self._learn(learning, rows, k == place)
         if self._unseen is not None:
             self._learn(self._unseen, rows, False)
@@ -90,11 +90,12 @@ class OneRow:
         """Return the probability of each class."""
         with self._lock:
             self._write(x)
-            margin = self._learning[0].predict()
+            first = self._first
+            margin = first.predict()
             if margin != margin:
                 raise ValueError("found nan or infinity in the row; expected finite numbers")
-            if len(self._learning) == 1:
-                return self._learning[0].said.copy()
+            if self._is_binary:
+                return first.said.copy()
             margins = [[margin, *(each.predict() for each in self._learning[1:])]]
             several: Array = self._classes.probabilities_of(np.array(margins))[0]
             return several

@@ -94,7 +94,7 @@ class Learning:
 
     def __init__(self, state: State, settings: Settings, rows: Array, signs: Array) -> None:
         self.settings = plain(settings)
-        self._forgets = self.settings.half_life < math.inf
+        self._forgets, self._n_rows = self.settings.half_life < math.inf, len(rows)
         self._take(memory_for(state, self.settings, rows, signs))
         self._learn_rows, self._predict_row = entry(learn_rows), entry(predict_row)
 
@@ -109,7 +109,7 @@ class Learning:
 
         No row is learned by half, whenever an interrupt comes.
         """
-        n_rows = stop = len(self._rows)
+        n_rows = stop = self._n_rows
         done, rebuilt, forget = 0, False, False
         try:
             while done < n_rows:
