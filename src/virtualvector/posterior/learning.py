@@ -80,7 +80,7 @@ def learn_in_place(
     state: State, rows: Array, signs: Array, settings: Settings
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
-    plain_arrays = (np.require(array, np.float64, ["C", "A"]) for array in (rows, signs))
+    plain_arrays = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
     learning = Learning(state, settings, *plain_arrays)
     learning.learn()
     return learning.state, learning.events

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,26 +42,31 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
     """Return scratch memory that fits the state."""
     c, d = state.points.shape
     k = max(1, settings.merge_pairs)
-    return Workspace(
-        vector=aligned_zeros(d),
-        product=aligned_zeros(d),
-        image=aligned_zeros(d),
-        other=aligned_zeros(d),
-        merged=aligned_zeros(d),
-        looked=aligned_zeros(4),
-        looked_at=aligned_zeros(d),
-        said=aligned_zeros(2),
-        column=aligned_zeros(whole_vectors(c)),
-        scaled=aligned_zeros(whole_vectors(c)),
-        crossed=aligned_zeros(whole_vectors(c)),
-        divergences=aligned_zeros(c),
-        precisions=aligned_zeros(c),
-        shifts=aligned_zeros(c),
-        floors=aligned_zeros(c),
-        pair_distances=aligned_zeros(k),
-        pairs=aligned_zeros((k, 2), np.int64),
-        unfinished=aligned_zeros(1, np.int64),
-    )
+    w = whole_vectors(c)
+    shapes = {
+        "vector": (d,),
+        "product": (d,),
+        "image": (d,),
+        "other": (d,),
+        "merged": (d,),
+        "looked": (4,),
+        "looked_at": (d,),
+        "said": (2,),
+        "column": (w,),
+        "scaled": (w,),
+        "crossed": (w,),
+        "divergences": (c,),
+        "precisions": (c,),
+        "shifts": (c,),
+        "floors": (c,),
+        "pair_distances": (k,),
+        "pairs": (k, 2),
+        "unfinished": (1,),
+    }
+    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
+    for name in ("pairs", "unfinished"):
+        arrays[name] = arrays[name].view(np.int64)
+    return Workspace(**arrays)
 
 
 class Events(NamedTuple):

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.alignment import aligned_copy, aligned_zeros
+from virtualvector.kernels.alignment import aligned_copies, aligned_zeros
 from virtualvector.kernels.triangular import Array, whole_vectors
 
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -120,28 +120,34 @@ def empty_state(
     in_margins = c if margin_space else 0
     width = whole_vectors(in_margins)
     merging = c if may_merge(settings) else 0
-    return State(
-        mean=aligned_zeros(d),
-        factor=aligned_copy(np.eye(d)),
-        waiting=aligned_zeros((3, d)),
-        waiting_step=aligned_zeros(1),
-        points=aligned_zeros((c, d)),
-        noises=aligned_zeros(c),
-        born=aligned_zeros(c, np.int64),
-        precisions=aligned_zeros(c),
-        shifts=aligned_zeros(c),
-        products=aligned_zeros((d if margin_space else 0, width)),
-        fresh=aligned_zeros(in_margins),
-        gram=aligned_zeros((width, width)),
-        margins=aligned_zeros(width),
-        covariances=aligned_zeros((width, width)),
-        seen=aligned_zeros((in_margins, 4)),
-        weight_mean=aligned_zeros(in_weights),
-        weight_factor=aligned_copy(np.eye(in_weights)),
-        distances=aligned_zeros((merging, merging)),
-        counts=aligned_zeros(7, np.int64),
-        sums=aligned_zeros(2),
-    )
+    shapes = {
+        "mean": (d,),
+        "factor": (d, d),
+        "waiting": (3, d),
+        "waiting_step": (1,),
+        "points": (c, d),
+        "noises": (c,),
+        "born": (c,),
+        "precisions": (c,),
+        "shifts": (c,),
+        "products": (d if margin_space else 0, width),
+        "fresh": (in_margins,),
+        "gram": (width, width),
+        "margins": (width,),
+        "covariances": (width, width),
+        "seen": (in_margins, 4),
+        "weight_mean": (in_weights,),
+        "weight_factor": (in_weights, in_weights),
+        "distances": (merging, merging),
+        "counts": (7,),
+        "sums": (2,),
+    }
+    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
+    for name in ("born", "counts"):
+        arrays[name] = arrays[name].view(np.int64)
+    for name in ("factor", "weight_factor"):
+        np.fill_diagonal(arrays[name], 1.0)
+    return State(**arrays)
 
 
 def most_points(settings: Settings) -> int:
@@ -162,4 +168,4 @@ def may_merge(settings: Settings) -> bool:
 
 def copy_state(state: State) -> State:
     """Return a state of its own memory."""
-    return State._make(aligned_copy(array) for array in state)
+    return State._make(aligned_copies(state))
