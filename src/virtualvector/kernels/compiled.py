@@ -12,6 +12,7 @@ import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NopythonRewrites
 from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -104,7 +105,11 @@ class _PartCompiler(Compiler):
     def define_pipelines(self) -> Any:
         codegen = self.state.targetctx.codegen()
         self.state.library = _PartLibrary(codegen, self.state.func_id.func_qualname)
-        return super().define_pipelines()
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            # No kernel has an expression of arrays to rewrite: it would allocate.
+            pipeline.passes = [each for each in pipeline.passes if each[0] is not NopythonRewrites]
+        return pipelines
 
 
 class _ApartCompiler(_PartCompiler):

@@ -115,7 +115,8 @@ def inverse_adf_roughly(
 ) -> tuple[bool, float, float]:
     """As `inverse_adf`, with z to a hundredth, nearly always to a thousandth, and without the mean.
 
-    The more noise, the less do ρ and k matter, and z = √(ρ(1 − ρk))·m/√v − ρh is soon found.
+    The more noise, the less do ρ and k matter, and z = √(ρ(1 − ρk))·m/√v − ρh is soon found. That
+    it is not found here does not mean that there is none.
 
     Examples
     --------
@@ -137,5 +138,4 @@ def inverse_adf_roughly(
             if abs(target - ratio) * math.sqrt(share * shrinkage) < 1e-3:
                 return True, z, variance / shrinkage
             step *= (target - ratio) / (ratio - last)
-    found, z, _, prior_variance = inverse_adf(mean, variance, margin_noise, label_noise)
-    return found, z, prior_variance
+    return False, 0.0, 0.0
