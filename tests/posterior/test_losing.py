@@ -20,11 +20,14 @@ from virtualvector.posterior.losing.merging import (
     propose,
 )
 from virtualvector.posterior.memory import make_workspace
+from virtualvector.posterior.waiting import catch_up
 
 
 @compiled
 def lose(state, settings, work):
-    return lose_cheapest(state, settings, work)
+    loss = lose_cheapest(state, settings, work)
+    catch_up(state, work)
+    return loss
 
 
 @compiled

@@ -20,7 +20,6 @@ from virtualvector.posterior.state import (
     State,
     copy_state,
 )
-from virtualvector.posterior.waiting import follow, is_waiting
 
 
 class Gaussian(NamedTuple):
@@ -50,27 +49,9 @@ def gaussian(state: State) -> Gaussian:
     """
     n = int(state.counts[POINTS])
     mean, factor = state.mean.copy(), state.factor.copy()
-    waiting = state.waiting.copy(), state.waiting_step.copy()
-    sites = state.points[:n], state.precisions[:n].copy(), state.shifts[:n].copy()
-    _absorb_all(mean, factor, *waiting, *sites, *np.zeros((3, len(mean))))
+    sites = (state.points[:n], state.precisions[:n].copy(), state.shifts[:n].copy())
+    absorb_stand_ins(mean, factor, *sites, np.empty_like(mean), np.empty_like(mean))
     return Gaussian(mean, factor)
-
-
-def residual(state: State) -> Gaussian:
-    """Return r (eq. 8): what is left to a Gaussian beside the points."""
-    counts = state.counts.copy()
-    counts[POINTS] = 0
-    return gaussian(state._replace(counts=counts))
-
-
-@compiled
-def _absorb_all(
-    mean: Array, factor: Array, waiting: Array, waiting_step: Array,
-    points: Array, precisions: Array, shifts: Array, vector: Array, product: Array, image: Array,
-) -> None:  # fmt: skip
-    if is_waiting(waiting):
-        follow(mean, factor, waiting, waiting_step, vector, product, image)
-    absorb_stand_ins(mean, factor, points, precisions, shifts, product, image)
 
 
 def settle(state: State, settings: Settings) -> State:

@@ -8,7 +8,7 @@ import numpy as np
 
 from virtualvector.kernels.compiled import entry
 from virtualvector.kernels.tables import Table
-from virtualvector.kernels.triangular import ADD, KEEP, TAKE, Array
+from virtualvector.kernels.triangular import KEEP, Array
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
 from virtualvector.posterior.gaussian import gaussian
 from virtualvector.posterior.memory import Events, Memory, make_workspace, memory_for
@@ -31,6 +31,7 @@ from virtualvector.posterior.step import (
     SHARP,
     TORN,
     WORN,
+    come_to_rest,
     learn_rows,
     merge_or_evict,
     predict_row,
@@ -99,7 +100,7 @@ class Learning:
         self._learn_rows, self._predict_row = entry(learn_rows), entry(predict_row)
 
     def _take(self, memory: Memory) -> None:
-        self.state, self.events, self._rows = memory.state, memory.events, memory.rows
+        self.events, self._rows = memory.events, memory.rows
         self._memory, self.said = memory, memory.work.said
         self._table = Table(memory)
         self._address = self._table.address
@@ -114,7 +115,7 @@ class Learning:
         try:
             while done < n_rows:
                 if self._forgets:
-                    stop, forget = next_stop(self.state, self.settings, done, n_rows)
+                    stop, forget = next_stop(self._memory.state, self.settings, done, n_rows)
                 done, why = self._learn_rows(self._address, done, stop, rebuilt)
                 rebuilt = why != DONE and self._attend_to(why, done)
                 if forget and done == stop:
@@ -136,16 +137,26 @@ class Learning:
         if why == NOT_FINITE:
             raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
         if why == FULL:
-            self._take(more_room(self._memory))
+            self._take(more_room(self._at_rest()))
         elif why == SHARP:
-            self._take(in_weight_space(self._memory))
+            self._take(in_weight_space(self._at_rest()))
         rebuild(self._address, why != WORN)
         return True
 
     @property
     def n_seen(self) -> int:
         """The number of rows learned."""
-        return int(self.state.counts[ROWS])
+        return int(self._memory.state.counts[ROWS])
+
+    @property
+    def state(self) -> State:
+        """What has been learned; it changes when more is."""
+        return self._at_rest().state
+
+    def _at_rest(self) -> Memory:
+        if self._memory.work.waiting[KEEP, 0] > 0.0:
+            come_to_rest(self._address)
+        return self._memory
 
     def predict(self) -> float:
         """Return the standardised margin of the first row; nan if an entry of it is not finite.
@@ -189,7 +200,7 @@ def _moved(memory: Memory, to: State) -> Memory:
     """Copy what does not depend on the space; the rest is left to be computed anew."""
     state = memory.state
     n = state.counts[POINTS]
-    for name in ("mean", "factor", "waiting", "waiting_step", "counts", "sums"):
+    for name in ("mean", "factor", "counts", "sums"):
         getattr(to, name)[:] = getattr(state, name)
     for name in ("points", "noises", "born", "precisions", "shifts"):
         getattr(to, name)[:n] = getattr(state, name)[:n]
@@ -205,7 +216,6 @@ def mirror(state: State) -> State:
     state = copy_state(state)
     for name in ("mean", "points", "products", "weight_mean"):
         getattr(state, name)[:] *= -1.0
-    state.waiting[[TAKE, ADD]] *= -1.0
     return state
 
 
@@ -236,17 +246,11 @@ def with_more_weights(state: State, at: int, n_more: int) -> State:
         wider[range(at, at + n_more), range(at, at + n_more)] = 1.0
         return wider
 
-    def rotation(array: Array) -> Array:
-        wider = vectors(array)
-        wider[KEEP, at : at + n_more] = array[KEEP, 0] > 0.0  # if there is one
-        return wider
-
     weight_space = len(state.weight_mean) > 0
     return copy_state(
         state._replace(
             mean=vectors(state.mean),
             factor=factor(state.factor),
-            waiting=rotation(state.waiting),
             points=vectors(state.points),
             products=state.products if weight_space else rows(state.products),
             weight_mean=vectors(state.weight_mean) if weight_space else state.weight_mean,

@@ -23,6 +23,8 @@ class Workspace(NamedTuple):
     image: Array  # (d,)  Vx
     other: Array  # (d,)
     merged: Array  # (d,)
+    waiting: Array  # (3, d)  a rotation that the factor has still to follow: see `waiting.py`
+    waiting_step: Array  # (1,)  and how far the mean then moves
     looked: Array  # (4,)  whether a row was looked at; its mean, its variances under q̃ and r
     looked_at: Array  # (d,)
     said: Array  # (2,)  the probabilities of its labels, −1 and +1
@@ -49,6 +51,8 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "image": (d,),
         "other": (d,),
         "merged": (d,),
+        "waiting": (3, d),
+        "waiting_step": (1,),
         "looked": (4,),
         "looked_at": (d,),
         "said": (2,),

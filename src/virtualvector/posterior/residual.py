@@ -41,9 +41,9 @@ def absorb_product(
     floor = SMALLEST * dot(vector, vector)
     precision, shift = weakened(mean, variance, precision, shift, floor)
     growth = 1.0 + precision * variance
-    wait(state, work.product, precision, (shift - precision * mean) / growth)
+    wait(work.product, precision, (shift - precision * mean) / growth, work)
     n = state.counts[POINTS]
     if n > 0 and in_margin_space(state):
         width = whole_vectors(n)
-        rotate_columns(state.products, width, state.waiting, work.column)
+        rotate_columns(state.products, width, work.waiting, work.column)
         rank_one(state.gram, n, width, work.column, -precision / growth)

@@ -47,8 +47,6 @@ class State(NamedTuple):
     # The residual r(w), eq. 8.
     mean: Array  # (d,)
     factor: Array  # (d, d), lower triangular
-    waiting: Array  # (3, d)  a rotation that the factor has still to follow: see `waiting.py`
-    waiting_step: Array  # (1,)  and how far the mean then moves
     # The virtual points bᵢ, eq. 7, and the stand-ins exp(νu − ½τu²) of their factors, eq. 9.
     points: Array  # (c, d)
     noises: Array  # (c,)  sᵢ²
@@ -123,8 +121,6 @@ def empty_state(
     shapes = {
         "mean": (d,),
         "factor": (d, d),
-        "waiting": (3, d),
-        "waiting_step": (1,),
         "points": (c, d),
         "noises": (c,),
         "born": (c,),

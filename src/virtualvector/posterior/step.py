@@ -47,6 +47,7 @@ from virtualvector.posterior.state import (
     State,
     Strategy,
 )
+from virtualvector.posterior.waiting import catch_up
 
 
 @compiled
@@ -186,7 +187,16 @@ def learn_rows(memory: int, start: int, stop: int, rebuilt: bool) -> tuple[int, 
         if loss.event == CONTRADICTED:
             work.unfinished[0] = TORN
             return t + 1, TORN
+    if rows.shape[0] > 1:  # a single one is not likely to be the last
+        catch_up(state, work)
     return stop, DONE
+
+
+@compiled
+def come_to_rest(memory: int) -> None:
+    """Let the state follow what waits, so that it can be read."""
+    state, _, work, _ = parts_at(memory)
+    catch_up(state, work)
 
 
 @compiled

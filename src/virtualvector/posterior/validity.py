@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.triangular import KEEP, Array
+from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.state import (
     POINTS,
     SEEN_EASE,
@@ -68,8 +68,6 @@ def check_state(state: State, settings: Settings) -> None:
         raise ValueError(f"found counts {state.counts.tolist()}; expected none below zero")
     _check_factor("factor", state.factor)
     _check_factor("weight_factor", state.weight_factor)
-    if state.waiting[KEEP, 0] != 0.0 and np.any(state.waiting[KEEP] <= 0.0):
-        raise ValueError("found waiting rows scaled by zero or less; expected positive numbers")
     _check_points(state, n)
 
 

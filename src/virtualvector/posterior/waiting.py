@@ -2,7 +2,8 @@
 
 Absorbing a factor rotates every row of U, and the next row of the stream needs every row of U for
 its product. Both are done in one pass, when that row comes, which takes little more than one of
-them. Between two rows the state holds the rotation that waits.
+them. A state at rest, as others see it, has nothing waiting; whether it was at rest in between
+makes no difference to any bit.
 """
 
 from __future__ import annotations
@@ -22,48 +23,37 @@ from virtualvector.posterior.state import State
 
 
 @compiled
-def wait(state: State, product: Array, precision: float, step: float) -> None:
+def wait(product: Array, precision: float, step: float, work: Workspace) -> None:
     """Let wait what a factor of such a precision, and a step along its image, do to r."""
-    write_rotation(product, precision, state.waiting)
-    state.waiting_step[0] = step
+    write_rotation(product, precision, work.waiting)
+    work.waiting_step[0] = step
 
 
 @compiled
-def is_waiting(waiting: Array) -> bool:
+def is_waiting(work: Workspace) -> bool:
     """Whether there is a rotation: none scales a row by zero."""
-    return waiting[KEEP, 0] > 0.0
-
-
-@compiled
-def follow(
-    mean: Array, factor: Array, waiting: Array, waiting_step: Array,
-    vector: Array, out: Array, image: Array,
-) -> float:  # fmt: skip
-    """Let mean and factor follow what waits; write U·vector into ``out``, return its variance.
-
-    If nothing waits, rows are left as they are by the same code: other code would add up the
-    product in another order, and what is said of a row would depend on what was asked before.
-    """
-    if not is_waiting(waiting):
-        waiting_step[0] = 0.0
-        for j in range(mean.shape[0]):
-            waiting[KEEP, j], waiting[TAKE, j], waiting[ADD, j] = 1.0, 0.0, 0.0
-    variance = rotate_and_multiply(factor, waiting, image, vector, out)
-    add_scaled(mean, waiting_step[0], image)
-    waiting[KEEP, 0] = 0.0
-    return variance
+    return work.waiting[KEEP, 0] > 0.0
 
 
 @compiled
 def residual_product(state: State, vector: Array, out: Array, work: Workspace) -> float:
-    """Write U·vector into ``out`` and return the variance of that margin under r."""
-    return follow(
-        state.mean, state.factor, state.waiting, state.waiting_step, vector, out, work.image
-    )
+    """Write U·vector into ``out`` and return the variance of that margin under r.
+
+    If nothing waits, rows are left as they are by the same code: other code would add up the
+    product in another order.
+    """
+    if not is_waiting(work):
+        work.waiting_step[0] = 0.0
+        for j in range(vector.shape[0]):
+            work.waiting[KEEP, j], work.waiting[TAKE, j], work.waiting[ADD, j] = 1.0, 0.0, 0.0
+    variance = rotate_and_multiply(state.factor, work.waiting, work.image, vector, out)
+    add_scaled(state.mean, work.waiting_step[0], work.image)
+    work.waiting[KEEP, 0] = 0.0
+    return variance
 
 
 @compiled
 def catch_up(state: State, work: Workspace) -> None:
     """Let r follow what waits, if anything does."""
-    if is_waiting(state.waiting):
+    if is_waiting(work):
         residual_product(state, work.vector, work.other, work)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from virtualvector.storage.document import Arrays
-from virtualvector.storage.errors import Misfit, shortly
+from virtualvector.storage.errors import Misfit
 
 
 def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
@@ -17,24 +17,21 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     """
     if format < 2:
         arrays = dict(arrays)
-        state = _with_what_waits(state, arrays)
+        state = _with_nothing_seen(state, arrays)
     return state, arrays
 
 
-def _with_what_waits(node: Any, arrays: Arrays) -> Any:
-    """Format 2: a posterior has three arrays more, which say that nothing waits or was seen."""
+def _with_nothing_seen(node: Any, arrays: Arrays) -> Any:
+    """Format 2: a posterior knows what its stand-ins were matched to; here, to nothing yet."""
     if isinstance(node, list):
-        return [_with_what_waits(each, arrays) for each in node]
+        return [_with_nothing_seen(each, arrays) for each in node]
     if not isinstance(node, dict):
         return node
-    node = {name: _with_what_waits(each, arrays) for name, each in node.items()}
-    mean, fresh = (arrays.get(str(node.get(name))) for name in ("mean", "fresh"))
-    if mean is not None and fresh is not None:
-        path = str(node["mean"]).removesuffix("mean")
-        shapes = {"waiting": (3, mean.size), "waiting_step": (1,), "seen": (fresh.size, 4)}
-        for name, shape in shapes.items():
-            if name in node:
-                raise Misfit(f"found {shortly(path + name)}; expected none in format 1")
-            node[name] = path + name
-            arrays[path + name] = np.zeros(shape)
+    node = {name: _with_nothing_seen(each, arrays) for name, each in node.items()}
+    place = str(node.get("fresh"))
+    if place in arrays:
+        if "seen" in node:
+            raise Misfit(f"{place}: found seen beside it; expected none in format 1")
+        node["seen"] = place.removesuffix("fresh") + "seen"
+        arrays[node["seen"]] = np.zeros((arrays[place].size, 4))
     return node
