@@ -34,7 +34,8 @@ from virtualvector.posterior.state import (
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
-_COARSER, _COARSEST = 1e7, 1e-3
+_COARSER = 1e7
+_COARSEST, _COARSEST_WITHOUT_NOISE = 1e-3, 1e-4
 
 
 # How far matching moves a margin at most, for each unit that it has moved since the last time: in
@@ -116,7 +117,8 @@ def tolerance_for(settings: Settings, loses_a_point: bool) -> float:
     """
     chooses = settings.buffer_size > 0 and settings.strategy != Strategy.OLDEST
     if loses_a_point and chooses and settings.label_noise == 0.0:
-        return max(settings.tolerance, min(_COARSER * settings.tolerance, _COARSEST))
+        coarsest = _COARSEST if settings.margin_noise > 0.0 else _COARSEST_WITHOUT_NOISE
+        return max(settings.tolerance, min(_COARSER * settings.tolerance, coarsest))
     return settings.tolerance
 
 
