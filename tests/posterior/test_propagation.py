@@ -43,7 +43,7 @@ def test_within_its_reach_a_margin_has_nothing_to_gain(tolerance):
         (Settings(buffer_size=8, margin_noise=0.3, strategy=int(Strategy.MARGIN)), 1e-3),
         (Settings(buffer_size=8, margin_noise=0.3, label_noise=0.05), 1e-10),
         (Settings(buffer_size=8, margin_noise=0.3, strategy=int(Strategy.OLDEST)), 1e-10),
-        (Settings(buffer_size=8), 1e-3),
+        (Settings(buffer_size=8), 1e-4),
     ],
 )
 @pytest.mark.parametrize("d", [6, 20])
