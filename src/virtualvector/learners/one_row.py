@@ -49,22 +49,21 @@ class OneRow:
                 self._known = self._classes.with_states(states, unseen)
             return self._known
 
-    def place_of(self, label: Any) -> int | None:
-        """Return where a label is among the classes; None if it is not."""
+    def learn(self, x: Any, label: Any) -> bool:
+        """Learn a row if its label is one of the classes; return whether it is."""
         try:
-            return self._places.get(label)
+            place = self._places.get(label)
         except TypeError:  # not hashable
-            return None
-
-    def learn(self, x: Any, place: int) -> None:
-        """Learn a row of the class at a place."""
+            return False
+        if place is None:
+            return False
         with self._lock:
             self._known = None
             self._write(x)
             if self._only is not None:
                 self._sign[0] = 1.0 if place else -1.0
                 self._only.learn()
-                return
+                return True
             rows = self._first.n_seen
             try:
                 self._learn_after(rows, place)
@@ -72,6 +71,7 @@ class OneRow:
                 if self._first.n_seen > rows:
                     self._learn_after(rows, place)
                 raise
+            return True
 
     def _learn_after(self, rows: int, place: int) -> None:
         """Let those posteriors learn the row that have learned only as many rows before it."""

@@ -61,11 +61,9 @@ class SingleRows(BaseEstimator):
         array([0.018, 0.982])
         """
         route = self._route or self._one_row()
-        place = None if route is None else route.place_of(y)
-        if route is None or place is None:
-            return self.partial_fit(np.asarray(x)[np.newaxis], [y])
-        route.learn(x, place)
-        return self
+        if route is not None and route.learn(x, y):
+            return self
+        return self.partial_fit(np.asarray(x)[np.newaxis], [y])
 
     def predict_proba_one(self, x: Any) -> Array:
         """Return the probability of each class for one row: as `predict_proba`, and much faster.
@@ -123,11 +121,7 @@ class SingleRows(BaseEstimator):
         if classes is not None and not np.array_equal(classes, self.classes_):
             return False
         route = self._route or self._one_row()
-        place = None if route is None else route.place_of(y[0])
-        if route is None or place is None:
-            return False
-        route.learn(X[0], place)
-        return True
+        return route is not None and route.learn(X[0], y[0])
 
     def _is_plain_row(self, X: Any) -> bool:
         return (
