@@ -71,6 +71,17 @@ def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, ad
 
 
 @compiled
+def rotation_of_row(
+    alpha: float, before: float, entry: float, precision: float
+) -> tuple[float, float, float, float]:
+    """One step of `condition`, from α_{j−1} and 1/√α_{j−1} to the next: both, and what to do."""
+    keep = math.sqrt(alpha)
+    alpha += precision * entry * entry
+    after = 1.0 / math.sqrt(alpha)
+    return alpha, after, keep * after, precision * entry * before * after
+
+
+@compiled
 def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
     """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
 
@@ -78,16 +89,11 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
     α_j = 1 + τ∑_{i≤j}(Ux)_i² row j is scaled by √(α_{j−1}/α_j) and corrected by what the rows above
     have gathered of Vx. A negative τ widens V and is valid while 1 + τxᵀVx > 0.
     """
-    alpha, before = 1.0, 1.0  # before: 1/√α_{j−1}
+    alpha, before = 1.0, 1.0
     for j in range(product.shape[0]):
         image[j] = 0.0
-        entry = product[j]
-        keep = math.sqrt(alpha)
-        alpha += precision * entry * entry
-        after = 1.0 / math.sqrt(alpha)
-        take = precision * entry * before * after
-        rotate_row(factor[j], image, j + 1, keep * after, take, entry)
-        before = after
+        alpha, before, keep, take = rotation_of_row(alpha, before, product[j], precision)
+        rotate_row(factor[j], image, j + 1, keep, take, product[j])
 
 
 # `condition` in two steps: what to do to the rows of U, and doing it, to U and to what follows it.
@@ -99,14 +105,8 @@ def write_rotation(product: Array, precision: float, rotation: Array) -> None:
     """Write what `condition` would do to each row, given Ux and τ."""
     alpha, before = 1.0, 1.0
     for j in range(product.shape[0]):
-        entry = product[j]
-        keep = math.sqrt(alpha)
-        alpha += precision * entry * entry
-        after = 1.0 / math.sqrt(alpha)
-        rotation[KEEP, j] = keep * after
-        rotation[TAKE, j] = precision * entry * before * after
-        rotation[ADD, j] = entry
-        before = after
+        alpha, before, keep, take = rotation_of_row(alpha, before, product[j], precision)
+        rotation[KEEP, j], rotation[TAKE, j], rotation[ADD, j] = keep, take, product[j]
 
 
 @compiled
