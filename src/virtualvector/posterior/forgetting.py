@@ -83,7 +83,7 @@ def fade_points(
             state.noises[i], state.precisions[i], state.shifts[i] = noise, precision, shift
             unsee(state, i)
         else:
-            forget(state, i)
+            forget(state, i, work)
 
 
 @compiled
@@ -94,7 +94,7 @@ def take_out_points(state: State, work: Workspace) -> None:
         if variance < _WIDEST_RESIDUAL * (1.0 - state.precisions[i] * variance):
             absorb(state, state.points[i], -state.precisions[i], -state.shifts[i], work)
         else:
-            forget(state, i)
+            forget(state, i, work)
 
 
 @compiled

@@ -35,8 +35,10 @@ class Workspace(NamedTuple):
     precisions: Array  # (c,)  to go back to
     shifts: Array  # (c,)
     floors: Array  # (c,)  the smallest variance that a margin can be given
-    pair_distances: Array  # (k,)
-    pairs: IntArray  # (k, 2)
+    pair_distances: Array  # (4k,)  the closest pairs, see `pairs.py`
+    pair_reach: Array  # (1,)
+    pairs: IntArray  # (4k, 2)
+    n_pairs: IntArray  # (1,)
     unfinished: IntArray  # (1,)  what the last row still needs, see `learn_rows`; 0: nothing
 
 
@@ -63,12 +65,14 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "precisions": (c,),
         "shifts": (c,),
         "floors": (c,),
-        "pair_distances": (k,),
-        "pairs": (k, 2),
+        "pair_distances": (4 * k,),
+        "pair_reach": (1,),
+        "pairs": (4 * k, 2),
+        "n_pairs": (1,),
         "unfinished": (1,),
     }
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("pairs", "unfinished"):
+    for name in ("pairs", "n_pairs", "unfinished"):
         arrays[name] = arrays[name].view(np.int64)
     return Workspace(**arrays)
 

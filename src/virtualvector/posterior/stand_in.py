@@ -21,6 +21,7 @@ from virtualvector.kernels.triangular import (
     whole_vectors,
 )
 from virtualvector.posterior.memory import Workspace
+from virtualvector.posterior.pairs import forget_pairs
 from virtualvector.posterior.state import POINTS, ROWS, SEEN_VARIANCE, State
 from virtualvector.posterior.waiting import catch_up, residual_product
 
@@ -370,7 +371,7 @@ def _move_last(matrix: Array, target: int, last: int) -> None:
 
 
 @compiled
-def forget(state: State, j: int) -> None:
+def forget(state: State, j: int, work: Workspace) -> None:
     """Take point j and its stand-in factor off the list; the last point takes its place.
 
     The distribution of the other margins under q̃ is what it was: marginalising needs no work.
@@ -396,3 +397,4 @@ def forget(state: State, j: int) -> None:
         _move_last(state.covariances, j, last)
     if state.distances.shape[0] > 0:
         _move_last(state.distances, j, last)
+        forget_pairs(work, j, last)

@@ -20,8 +20,8 @@ from virtualvector.posterior.losing import (
     lose_contradicted,
     lose_one,
 )
-from virtualvector.posterior.losing.merging import remember_distances
 from virtualvector.posterior.memory import Events, Workspace, memory_at, parts_at
+from virtualvector.posterior.pairs import remember_distances
 from virtualvector.posterior.propagation import propagate, visit
 from virtualvector.posterior.stand_in import (
     extend,
@@ -119,7 +119,7 @@ def learn_point(
     mean, variance = extend(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
     if state.distances.shape[0] > 0:
-        remember_distances(state, n)
+        remember_distances(state, n, work)
     state.counts[POINTS] = n + 1
 
     full = settings.strategy != Strategy.NEVER and n >= settings.buffer_size

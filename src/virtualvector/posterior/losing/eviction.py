@@ -75,5 +75,5 @@ def evict(state: State, j: int, work: Workspace) -> None:
             work.product[k] = state.products[k, j]
     else:
         residual_product(state, work.vector, work.product, work)
-    forget(state, j)
+    forget(state, j, work)
     absorb_product(state, work.vector, precision, shift, work)

@@ -17,6 +17,7 @@ from virtualvector.kernels.pair import pair_slopes
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.losing.eviction import SMALLEST_GROWTH
 from virtualvector.posterior.memory import Workspace
+from virtualvector.posterior.pairs import find_closest_pairs, remember_distances
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import (
     covariance,
@@ -53,49 +54,6 @@ class Merge(NamedTuple):
     along2: tuple[float, float]
     precision2: float
     shift2: float
-
-
-@compiled
-def remember_distances(state: State, n: int) -> None:
-    """Write the squared distances of point n to all others."""
-    for i in range(n):
-        total = 0.0
-        for k in range(state.points.shape[1]):
-            difference = state.points[i, k] - state.points[n, k]
-            total += difference * difference
-        state.distances[n, i] = total
-        state.distances[i, n] = total
-
-
-@compiled
-def find_closest_pairs(state: State, settings: Settings, work: Workspace) -> int:
-    """Write the k closest pairs to ``work.pairs``, closest first; return how many there are."""
-    found = 0
-    most = settings.merge_pairs
-    enough = math.inf  # the distance of the last pair once there are k
-    for i in range(state.counts[POINTS]):
-        close = 0
-        for j in range(i):  # this loop is vectorised
-            close += state.distances[i, j] < enough
-        if close == 0:
-            continue
-        for j in range(i):
-            distance = state.distances[i, j]
-            if distance >= enough:
-                continue
-            place = min(found, most - 1)
-            while place > 0 and work.pair_distances[place - 1] > distance:
-                work.pair_distances[place] = work.pair_distances[place - 1]
-                work.pairs[place, 0] = work.pairs[place - 1, 0]
-                work.pairs[place, 1] = work.pairs[place - 1, 1]
-                place -= 1
-            work.pair_distances[place] = distance
-            work.pairs[place, 0] = i
-            work.pairs[place, 1] = j
-            found = min(found + 1, most)
-            if found == most:
-                enough = work.pair_distances[most - 1]
-    return found
 
 
 @compiled
@@ -295,12 +253,26 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
         return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
-    found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
-    if not found:
-        return True
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
-    most = (1.25 + 2.5 * rho2) * weight_divergence(z, variance, noise, label_noise)
-    return pair.divergence - most < limit
+    enough = (pair.divergence - limit) / (1.25 + 2.5 * rho2)  # for D′ as q̃ has it
+    if most_divergence(mean, variance, noise, label_noise) <= enough:
+        return False
+    found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
+    return not found or weight_divergence(z, variance, noise, label_noise) > enough
+
+
+@compiled
+def most_divergence(mean: float, variance: float, noise: float, label_noise: float) -> float:
+    """What the divergence of a factor can be at most, if these are the moments *after* it.
+
+    Those before it, which `inverse_adf` would find, are not far from them where there is noise.
+    The factor of five is D(−∞)/D(1): without noise the ratio of mean and deviation exceeds one.
+    """
+    if not variance > 0.0:
+        return math.inf
+    z = mean / math.sqrt(variance + noise)
+    at_most = min(5.0, 1.0 + 1.4 * variance / noise)
+    return at_most * weight_divergence(z, variance, noise, label_noise)
 
 
 @compiled
@@ -336,8 +308,8 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
         work.other[k] = merge.along2[0] * one[k] + merge.along2[1] * two[k]
         work.merged[k] = merge.scale * (one[k] + two[k])
     born = max(state.born[merge.first], state.born[merge.second])
-    forget(state, max(merge.first, merge.second))
-    forget(state, min(merge.first, merge.second))
+    forget(state, max(merge.first, merge.second), work)
+    forget(state, min(merge.first, merge.second), work)
     # The narrowing part of g first, so that r stays proper on the way.
     absorb(state, work.vector, merge.precision1, merge.shift1, work)
     absorb(state, work.other, merge.precision2, merge.shift2, work)
@@ -347,7 +319,7 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     state.noises[n] = merge.noise
     state.born[n] = born
     extend(state, n, 1.0, work)
-    remember_distances(state, n)
+    remember_distances(state, n, work)
     state.precisions[n] = merge.precision
     state.shifts[n] = merge.shift
     state.counts[POINTS] = n + 1
