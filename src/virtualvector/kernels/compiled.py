@@ -59,9 +59,16 @@ def shared(function: Function) -> Function:
     return result
 
 
-def entry(function: Function) -> Function:
-    """Return a compiled function without the step from the part to what Python calls."""
-    return cast("Function", cast("_Part", function).entry)
+def entry(function: Function, *kinds: type) -> Function:
+    """Return a compiled function that takes its arguments to be of such types.
+
+    Numba would look at them at every call, which takes as long as all the rest of a call.
+    """
+    return cast("Function", cast("_Part", function).entry.compile(tuple(map(_typed, kinds))))
+
+
+def _typed(kind: type) -> Any:
+    return numba.typeof(kind())
 
 
 def _entry(function: Function) -> Function:
@@ -87,7 +94,7 @@ class _Part(CPUDispatcher):
         super().__init__(function, targetoptions=options, pipeline_class=compiler)
 
     @functools.cached_property
-    def entry(self) -> Callable[..., Any]:
+    def entry(self) -> Any:
         """The same function as Python sees it."""
         return _entry(self.py_func)
 

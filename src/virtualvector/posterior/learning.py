@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,8 @@ class Learning:
         self.settings = plain(settings)
         self._forgets, self._n_rows = self.settings.half_life < math.inf, len(rows)
         self._take(memory_for(state, self.settings, rows, signs))
-        self._learn_rows, self._predict_row = entry(learn_rows), entry(predict_row)
+        self._learn_rows: Any = None  # compiled when first used
+        self._predict_row: Any = None
 
     def _take(self, memory: Memory) -> None:
         self.events, self._rows = memory.events, memory.rows
@@ -110,6 +112,8 @@ class Learning:
 
         No row is learned by half, whenever an interrupt comes.
         """
+        if self._learn_rows is None:
+            self._learn_rows = entry(learn_rows, int, int, int, bool)
         n_rows = stop = self._n_rows
         done, rebuilt, forget = 0, False, False
         try:
@@ -163,6 +167,8 @@ class Learning:
 
         Else ``said`` has the probabilities of its labels.
         """
+        if self._predict_row is None:
+            self._predict_row = entry(predict_row, int)
         margin: float = self._predict_row(self._address)
         if margin == math.inf:
             q, noise = gaussian(self.state), self.settings.margin_noise
