@@ -33,10 +33,12 @@ def _before(z: float, noise: float, label_noise: float) -> tuple[float, float, f
     """
     h, mean, variance = slopes(z, label_noise)
     if noise < 1.0:
-        root = math.sqrt((1.0 - noise) ** 2 + 4.0 * noise * variance)
+        less = 1.0 - noise
+        root = math.sqrt(less * less + 4.0 * noise * variance)
         rest = 4.0 * noise * variance / ((root + 1.0 - noise) * (1.0 + noise + root))
     else:
-        root = noise * math.sqrt((1.0 / noise - 1.0) ** 2 + 4.0 * variance / noise)
+        less = 1.0 / noise - 1.0
+        root = noise * math.sqrt(less * less + 4.0 * variance / noise)
         rest = (noise - 1.0 + root) / (1.0 + noise + root)
     share = 2.0 / (1.0 + noise + root)
     shrinkage = rest + share * variance

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, inlined
 from virtualvector.kernels.normal import cdf, divergence_of_cut, hazard, log_cdf
 
 _LARGEST = 1e100  # products of larger margins could overflow
@@ -31,7 +31,7 @@ def log_probability(z: float, label_noise: float) -> float:
     return math.log(label_noise + (1.0 - 2.0 * label_noise) * cdf(z))
 
 
-@compiled
+@inlined
 def slopes(z: float, label_noise: float) -> tuple[float, float, float]:
     """What moment matching needs: h (eq. 19), h + z and 1 − h(h+z).
 
@@ -118,7 +118,7 @@ def divergence(z: float, label_noise: float) -> float:
     return _divergence(z, label_noise, h, mean, variance)
 
 
-@compiled
+@inlined
 def weight_divergence(z: float, variance: float, margin_noise: float, label_noise: float) -> float:
     """About how far a factor is from its stand-in, as far as the weights are concerned.
 
@@ -161,7 +161,7 @@ def matched_site(
     return rematched_site(mean, variance, 0.0, 0.0, margin_noise, label_noise)
 
 
-@compiled
+@inlined
 def rematched_site(
     mean: float, variance: float, precision: float, shift: float,
     margin_noise: float, label_noise: float,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, inlined
 
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -56,7 +56,7 @@ def _tables() -> tuple[Series, Series]:
 _HAZARDS, _DIVERGENCES = _tables()
 
 
-@compiled
+@inlined
 def _from_table(table: Series, place: float) -> float:
     """The sum of the series of the piece that a place is in."""
     piece = int(place)
@@ -80,7 +80,7 @@ def cdf(z: float) -> float:
     return 0.5 * math.erfc(-z * _ROOT_HALF)
 
 
-@compiled
+@inlined
 def hazard(z: float) -> tuple[float, float, float]:
     """The ratio h = N(z)/Φ(z) and what follows from it: h, h + z and 1 − h(h+z).
 
@@ -107,7 +107,7 @@ def hazard(z: float) -> tuple[float, float, float]:
     return x + first, first, first * (second - first)
 
 
-@compiled
+@inlined
 def divergence_of_cut(z: float) -> float:
     """How far a normal variable with mean z and unit variance, cut at zero, is from a normal one.
 

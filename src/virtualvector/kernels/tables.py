@@ -107,7 +107,7 @@ def _read(context: Any, builder: Any, table: _TableOf, pointer: Any, name: str) 
     if not isinstance(kind, types.Array):
         return word(0, context.get_value_type(kind))
     array = make_array(kind)(context, builder)
-    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    size = kind.dtype.bitwidth // 8
     shape = [word(1 + k, ir.IntType(64)) for k in range(kind.ndim)]
     strides = [ir.Constant(ir.IntType(64), size)]
     for length in shape[:0:-1]:

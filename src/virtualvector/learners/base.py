@@ -214,9 +214,10 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         p each; that it is one class and none of the others is proportional to p/(1 − p).
         """
         check_is_fitted(self)
-        route = self._route
-        if route is not None and route.can_predict and self._is_plain_row(X):
-            return route.probabilities(X[0])[np.newaxis]
+        if self._is_plain_row(X):
+            route = self._route or self._one_row()
+            if route is not None and route.can_predict:
+                return route.probabilities(X[0])[np.newaxis]
         return self._posterior.probabilities(checked_rows(self, X))
 
     def predict_log_proba(self, X: Any) -> Array:

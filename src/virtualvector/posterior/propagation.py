@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, inlined
 from virtualvector.kernels.likelihood import rematched_site
 from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.memory import Workspace
@@ -77,7 +77,7 @@ def cavity(
     return True, (mean - shift * variance) / room, variance / room
 
 
-@compiled
+@inlined
 def change(
     mean: float, variance: float, precision: float, shift: float,
     noise: float, floor: float, label_noise: float, damping: float,

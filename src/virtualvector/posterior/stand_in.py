@@ -7,7 +7,7 @@ spaces.
 
 from __future__ import annotations
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, inlined
 from virtualvector.kernels.triangular import (
     Array,
     add_scaled,
@@ -65,7 +65,7 @@ def too_sharp(state: State, noise: float) -> bool:
     )
 
 
-@compiled
+@inlined
 def residual_variance(state: State, i: int, work: Workspace) -> float:
     """The variance of the margin of point i under r."""
     if in_margin_space(state):
@@ -73,7 +73,7 @@ def residual_variance(state: State, i: int, work: Workspace) -> float:
     return residual_product(state, state.points[i], work.product, work)
 
 
-@compiled
+@inlined
 def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
     """Mean and variance of the margin of point i under q̃; leaves Ub in ``work.product``."""
     if in_margin_space(state):
@@ -115,7 +115,7 @@ def weakened(
     return 0.0, 0.0
 
 
-@compiled
+@inlined
 def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under q̃."""
     if in_margin_space(state):
@@ -125,7 +125,7 @@ def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     return dot(work.product, work.other)
 
 
-@compiled
+@inlined
 def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under r."""
     if in_margin_space(state):

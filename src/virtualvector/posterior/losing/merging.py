@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.kernels.compiled import compiled, inlined
 from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_roughly
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.kernels.pair import pair_slopes
@@ -84,7 +84,7 @@ class Pair(NamedTuple):
     length: float  # |b₁ + b₂|²
 
 
-@compiled
+@inlined
 def pair_of(state: State, i: int, j: int, work: Workspace) -> Pair:
     """Gather what merging two points depends on."""
     mean1, s11 = marginal(state, i, work)
@@ -98,7 +98,7 @@ def pair_of(state: State, i: int, j: int, work: Workspace) -> Pair:
     )  # fmt: skip
 
 
-@compiled
+@inlined
 def pair_cavity(pair: Pair) -> tuple[bool, float, float, float, float, float]:
     """q̃ without the stand-ins of two points (eq. 16), along their margins.
 
@@ -127,7 +127,8 @@ def pair_cavity(pair: Pair) -> tuple[bool, float, float, float, float, float]:
 @compiled
 def merged_noise(pair: Pair) -> float:
     """The noise of the bisector: the mean of the two scales, over the length of the midpoint."""
-    return (math.sqrt(pair.noise1) + math.sqrt(pair.noise2)) ** 2 / pair.length
+    scales = math.sqrt(pair.noise1) + math.sqrt(pair.noise2)
+    return scales * scales / pair.length
 
 
 @compiled
@@ -261,7 +262,7 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
     return not found or weight_divergence(z, variance, noise, label_noise) > enough
 
 
-@compiled
+@inlined
 def most_divergence(mean: float, variance: float, noise: float, label_noise: float) -> float:
     """What the divergence of a factor can be at most, if these are the moments *after* it.
 
