@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from virtualvector.garbage import garbage_left_alone
+
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.features import RandomFourierFeatures
@@ -52,7 +54,9 @@ def __getattr__(name: str) -> Any:
         return version("virtualvector")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with garbage_left_alone():
+        home = import_module(f"{__name__}.{_HOMES[name]}")
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,23 @@ from numba.core import sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import NopythonRewrites
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    FixupArgs,
+    GenericRewrites,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
 from numba.extending import register_jitable
+
+from virtualvector.garbage import garbage_left_alone
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -98,14 +112,9 @@ class _Entry(CPUDispatcher):
     """A function as Python sees it."""
 
     def compile(self, signature: Any) -> Any:
-        """Compile without looking for garbage: there is little, and much to look through."""
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
+        """Compile, or read what was compiled before."""
+        with garbage_left_alone():
             return super().compile(signature)
-        finally:
-            if was_enabled:
-                gc.enable()
 
 
 class _Part(CPUDispatcher):
@@ -133,6 +142,22 @@ class _Part(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.entry(*arguments)
+
+
+# All of numba's steps that a part needs. The others are for what kernels have none of: closures,
+# loops over several types, expressions of arrays, objects whose references are counted.
+_STEPS = (
+    TranslateByteCode,
+    FixupArgs,
+    IRProcessing,
+    GenericRewrites,
+    ReconstructSSA,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+    AnnotateTypes,
+    NativeLowering,
+    NoPythonBackend,
+)
 
 
 class _Flags(Flags):
@@ -167,8 +192,7 @@ class _PartCompiler(Compiler):
         self.state.library = _PartLibrary(codegen, self.state.func_id.func_qualname)
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
-            # No kernel has an expression of arrays to rewrite: it would allocate.
-            pipeline.passes = [each for each in pipeline.passes if each[0] is not NopythonRewrites]
+            pipeline.passes = [each for each in pipeline.passes if each[0] in _STEPS]
         return pipelines
 
 

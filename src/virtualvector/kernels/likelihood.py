@@ -47,6 +47,14 @@ def slopes(z: float, label_noise: float) -> tuple[float, float, float]:
     h, mean, variance = hazard(z)
     if label_noise == 0.0:
         return h, mean, variance
+    return _noisy_slopes(z, label_noise, h, mean, variance)
+
+
+@compiled
+def _noisy_slopes(
+    z: float, label_noise: float, h: float, mean: float, variance: float
+) -> tuple[float, float, float]:
+    """The same with label noise, given what it is without."""
     below = (1.0 - 2.0 * label_noise) * cdf(z)
     clean = below / (label_noise + below)
     noisy = label_noise / (label_noise + below)

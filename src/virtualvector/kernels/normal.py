@@ -94,9 +94,18 @@ def hazard(z: float) -> tuple[float, float, float]:
     >>> [f"{part:.6g}" for part in hazard(-1e8)]
     ['1e+08', '1e-08', '1e-16']
     """
-    if z > _TAIL:
-        place = (z - _TAIL) * _PER_UNIT
-        h = _from_table(_HAZARDS, place) if place < _PIECES else density(z) / cdf(z)
+    place = (z - _TAIL) * _PER_UNIT
+    if 0.0 < place < _PIECES:
+        h = _from_table(_HAZARDS, place)
+        return h, h + z, 1.0 - h * (h + z)
+    return _hazard_of_tails(z)
+
+
+@compiled
+def _hazard_of_tails(z: float) -> tuple[float, float, float]:
+    """The same where there is no table."""
+    if z > 0.0:
+        h = density(z) / cdf(z)
         return h, h + z, 1.0 - h * (h + z)
     x = -z
     tail = x
@@ -118,13 +127,19 @@ def divergence_of_cut(z: float) -> float:
     >>> round(divergence_of_cut(0.0), 8)
     0.18699441
     """
-    if z > _TAIL:
-        place = (z - _TAIL) * _PER_UNIT
-        if place < _PIECES:
-            return _from_table(_DIVERGENCES, place)
+    place = (z - _TAIL) * _PER_UNIT
+    if 0.0 < place < _PIECES:
+        return _from_table(_DIVERGENCES, place)
+    return _divergence_of_tails(z)
+
+
+@compiled
+def _divergence_of_tails(z: float) -> float:
+    """The same where there is no table."""
+    if z > 0.0:
         h = density(z) / cdf(z)
         return -math.log1p(-cdf(-z)) + 0.5 * (h * z + math.log1p(-h * (h + z)))
-    h, mean, variance = hazard(z)
+    h, mean, variance = _hazard_of_tails(z)
     return _LOG_ROOT_TWO_PI + math.log(h) + 0.5 * (z * mean + math.log(variance))
 
 
@@ -135,4 +150,4 @@ def log_cdf(z: float) -> float:
         return math.log1p(-cdf(-z))
     if z > _TAIL:
         return math.log(cdf(z))
-    return -0.5 * z * z - _LOG_ROOT_TWO_PI - math.log(hazard(z)[0])
+    return -0.5 * z * z - _LOG_ROOT_TWO_PI - math.log(_hazard_of_tails(z)[0])

@@ -1,0 +1,22 @@
+"""Python's search for garbage, and when it is in the way."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def garbage_left_alone() -> Iterator[None]:
+    """Do not look for garbage in here: much is made that stays, and all of it is searched often.
+
+    Importing what we need is a tenth faster that way.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
