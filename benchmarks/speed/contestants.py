@@ -120,6 +120,13 @@ def fitted(model: Callable[[Problem, int], Any]) -> Callable[[Problem, Rows], An
     return start
 
 
+def copy_with_first_row(model: Any) -> Any:
+    """Copy a learner that has been asked about single rows before, as others have."""
+    model = deepcopy(model)
+    model.predict_proba_one(np.zeros(model.n_features_in_))
+    return model
+
+
 def by_one_row(model: Any, rows: Rows) -> Any:
     for x, y in zip(rows.X, rows.signs.tolist(), strict=True):
         model.predict_proba_one(x)
@@ -163,7 +170,13 @@ def estimators() -> list[Contestant]:
     return [
         Contestant("AutoVVM", many, auto, by_predict_then_learn, warm_up_rows=2000),
         *(
-            Contestant(f"{name}, one row", one, fitted(partial(vvm, *variant)), by_one_row)
+            Contestant(
+                f"{name}, one row",
+                one,
+                fitted(partial(vvm, *variant)),
+                by_one_row,
+                copy_with_first_row,
+            )
             for name, variant in vvm_names().items()
         ),
         Contestant(VVM_LEARNS, learning, fitted(partial(vvm, 30, True)), by_learning),

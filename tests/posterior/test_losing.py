@@ -8,7 +8,7 @@ import pytest
 from test_identities import NOISES, problem
 
 from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.likelihood import weight_divergence
+from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
 from virtualvector.posterior.losing import WAS_EVICTED, WAS_MERGED, lose_cheapest
 from virtualvector.posterior.losing.divergence import measure_divergences
@@ -16,6 +16,7 @@ from virtualvector.posterior.losing.merging import (
     best_merge,
     may_cost_less,
     merge_points,
+    most_divergence,
     pair_of,
     propose,
 )
@@ -255,3 +256,19 @@ def test_a_pair_that_is_passed_over_could_not_have_won(spread, margin_noise, lab
         total += pairs
         assert underrated == 0
     assert total > 0
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.6, 0.8, 1.0, 2.0, 5.0, 30.0])
+def test_no_divergence_is_larger_than_the_bound_from_moments_after_the_factor(noise):
+    closest = np.inf
+    for z in np.concatenate([-np.logspace(5, 1, 30), np.linspace(-10.0, 3.9, 140)]):
+        for variance in np.logspace(-3, 3, 13):
+            mean = z * np.sqrt(variance + noise)
+            _, precision, shift = matched_site(mean, variance, noise, 0.0)
+            room = 1.0 + precision * variance
+            after = (mean + shift * variance) / room, variance / room
+            most = most_divergence(*after, noise, 0.0)
+            ratio = most / weight_divergence(z, variance, noise, 0.0)
+            closest = min(closest, ratio)
+    # Rounding of moments that nearly vanish may take a little.
+    assert 1.0 - 1e-6 < closest < 3.0
