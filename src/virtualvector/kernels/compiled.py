@@ -10,26 +10,12 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import sigutils
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import (
-    AnnotateTypes,
-    NativeLowering,
-    NoPythonBackend,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-)
-from numba.core.untyped_passes import (
-    FixupArgs,
-    GenericRewrites,
-    IRProcessing,
-    ReconstructSSA,
-    TranslateByteCode,
-)
 from numba.extending import register_jitable
 
 from virtualvector.garbage import garbage_left_alone
+from virtualvector.kernels.compiler import ApartCompiler, PartCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -61,17 +47,17 @@ _STAMP = _stamp_of_the_sources()
 
 def compiled(function: Function) -> Function:
     """Compile a function into the kernels that call it, and on its own when Python calls it."""
-    return cast("Function", functools.wraps(function)(_Part(function, _PartCompiler)))
+    return cast("Function", functools.wraps(function)(_Part(function, PartCompiler)))
 
 
 def apart(function: Function) -> Function:
     """As `compiled`, for a function whose arrays never overlap: its loops need not find out."""
-    return cast("Function", functools.wraps(function)(_Part(function, _ApartCompiler)))
+    return cast("Function", functools.wraps(function)(_Part(function, ApartCompiler)))
 
 
 def inlined(function: Function) -> Function:
     """As `compiled`, for a part of an inner loop: every caller gets a copy, which saves calls."""
-    part = _Part(function, _PartCompiler, forceinline=True)
+    part = _Part(function, PartCompiler, forceinline=True)
     return cast("Function", functools.wraps(function)(part))
 
 
@@ -142,83 +128,3 @@ class _Part(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.entry(*arguments)
-
-
-# All of numba's steps that a part needs. The others are for what kernels have none of: closures,
-# loops over several types, expressions of arrays, objects whose references are counted.
-_STEPS = (
-    TranslateByteCode,
-    FixupArgs,
-    IRProcessing,
-    GenericRewrites,
-    ReconstructSSA,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-    AnnotateTypes,
-    NativeLowering,
-    NoPythonBackend,
-)
-
-
-class _Flags(Flags):
-    """Numba's options, which it compares ten thousand times, for every operator that it types."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return _HASH_OF_FLAGS
-
-    def __eq__(self, other: object) -> bool:
-        same = isinstance(other, _Flags) and self._values == other._values
-        return same or super().__eq__(other)
-
-
-_HASH_OF_FLAGS = hash(Flags())  # of the names of all options
-
-
-class _PartCompiler(Compiler):
-    """Numba's compiler, which leaves parts to be optimised where they end up.
-
-    By itself it would optimise every function together with all that it calls, and again in each
-    caller, and write machine code every time.
-    """
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.state.flags = _Flags(self.state.flags)
-
-    def define_pipelines(self) -> Any:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = _PartLibrary(codegen, self.state.func_id.func_qualname)
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.passes = [each for each in pipeline.passes if each[0] in _STEPS]
-        return pipelines
-
-
-class _ApartCompiler(_PartCompiler):
-    def define_pipelines(self) -> Any:
-        self.state.flags.noalias = True
-        return super().define_pipelines()
-
-
-class _PartLibrary(JITCodeLibrary):
-    """Code that is never run by itself."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    @property
-    def codegen(self) -> _NoEnvironment:
-        return _NoEnvironment()
-
-
-class _NoEnvironment:
-    """Where numba would put the Python objects that a function uses: kernels use none."""
-
-    def set_env(self, name: str, environment: Any) -> None:
-        pass
