@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time
 
@@ -25,6 +26,12 @@ model.predict_proba(X[:1])
 PROGRAMS = {
     "Python alone": "",
     "import numba and scikit-learn": "import numba, sklearn.base",
+    "x + 1 by numba, scikit-learn imported": f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import smallest
+smallest.successor(1)
+""",
     "import virtualvector": "import virtualvector",
     "ADF, first prediction": _FIRST_ROWS.format(model="ADFClassifier()"),
     "VVM 30, first prediction": _FIRST_ROWS.format(model="VVMClassifier(margin_noise=0.1)"),

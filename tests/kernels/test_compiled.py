@@ -11,6 +11,7 @@ import numba
 import pytest
 
 import virtualvector
+from virtualvector.kernels.compiled import entry
 from virtualvector.kernels.likelihood import log_probability
 from virtualvector.posterior.step import learn_rows
 
@@ -75,3 +76,8 @@ def test_what_an_earlier_version_has_left_in_the_cache_is_not_even_read(tmp_path
 def test_compiled_code_cannot_allocate():
     # Compiling without numba's runtime fails for whatever needs memory: rows allocate nothing.
     assert learn_rows.entry.targetoptions["_nrt"] is False
+
+
+def test_a_kernel_is_looked_up_once():
+    types = int, int, int, bool
+    assert entry(learn_rows, *types) is entry(learn_rows, *types)

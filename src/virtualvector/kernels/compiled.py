@@ -72,11 +72,12 @@ def entry(function: Function, *kinds: type) -> Function:
 
     Numba would look at them at every call, which takes as long as all the rest of a call.
     """
-    return cast("Function", cast("_Part", function).entry.compile(tuple(map(_typed, kinds))))
+    return cast("Function", _entry_for(function, kinds))
 
 
-def _typed(kind: type) -> Any:
-    return numba.typeof(kind())
+@functools.cache
+def _entry_for(function: Any, kinds: tuple[type, ...]) -> Any:
+    return function.entry.compile(tuple(numba.typeof(kind()) for kind in kinds))
 
 
 def _entry(function: Callable[..., Any]) -> _Entry:
