@@ -9,10 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def garbage_left_alone() -> Iterator[None]:
-    """Do not look for garbage in here: much is made that stays, and all of it is searched often.
-
-    Importing what we need is a tenth faster that way.
-    """
+    """Do not look for garbage in here: much is made that stays, and all of it is searched often."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -65,6 +65,19 @@ def test_single_rows_are_predicted_as_in_a_table_and_change_nothing(name, n_clas
     assert_same_model(asked, plain, X)
 
 
+@every_learner
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_table_of_one_row_is_predicted_as_a_single_row(name, n_classes):
+    X, y = problem(rows=60, n_classes=n_classes)
+    model, asked = (fresh(name).partial_fit(X[:50], y[:50]) for _ in range(2))
+    tables = np.vstack([asked.predict_proba(X[t : t + 1]) for t in range(60)])
+    singles = np.vstack([asked.predict_proba_one(x) for x in X])
+    np.testing.assert_array_equal(tables, singles)
+    np.testing.assert_allclose(tables, model.predict_proba(X), rtol=1e-9, atol=1e-12)
+    # Asking changes nothing that is learned afterwards.
+    assert_same_model(asked.partial_fit(X[50:], y[50:]), model.partial_fit(X[50:], y[50:]), X)
+
+
 def test_classes_that_come_late_are_taken_in():
     X, y = problem(rows=60, n_classes=3)
     order = np.argsort(y, kind="stable")
