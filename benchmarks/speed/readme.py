@@ -56,7 +56,8 @@ def section(report: Report, pictures: str) -> str:
             f"![What a row costs against the number of weights]({pictures}/cost_d.png)",
             "",
             f"More pictures: [points]({pictures}/cost_b.png), [rows]({pictures}/cost_t.png),",
-            f"[memory]({pictures}/bytes_d.png); all numbers: [speed.json]({pictures}/speed.json).",
+            f"memory by [weights]({pictures}/bytes_d.png) and [points]({pictures}/bytes_b.png);",
+            f"all numbers: [speed.json]({pictures}/speed.json).",
         ]
     )
 
