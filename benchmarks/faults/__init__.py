@@ -1,0 +1,1 @@
+"""Attacks that anyone can run for an hour: forged models, lying files, kills and full disks."""
