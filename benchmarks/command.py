@@ -58,7 +58,7 @@ class Timed:
 def print_split(path: Path, n_rows: int) -> None:
     """Learn in this process, as the command does, and print what reading takes of it."""
     from virtualvector.command.choice import Choice, Learner
-    from virtualvector.command.learning import Known, Run, warm_up
+    from virtualvector.command.run import Progress, Run, warm_up
     from virtualvector.evaluation import Tally
     from virtualvector.streams import open_rows
 
@@ -66,14 +66,14 @@ def print_split(path: Path, n_rows: int) -> None:
         model = Choice(Learner.adf).model(reader.columns, 2, 0)
         warm_up(model, reader.columns)
         timed: Any = Timed(reader)
-        run = Run(Known(model, Tally()), str(reader.label), (), lambda tally, n_awake: None)
+        run = Run(Progress(model, Tally()), str(reader.label), (), lambda tally, n_awake: None)
         start = process_time()
         run.learn(timed)
         total = process_time() - start
     print(f"{n_rows} rows of {COLUMNS} columns, --learner adf, processor time:")
     print(f"  reading and parsing  {timed.seconds:6.2f} s  {timed.seconds / total:6.1%}")
     print(f"  learning and the rest{total - timed.seconds:6.2f} s")
-    print(f"  error                {run.known.tally.measures.error:.4f}")
+    print(f"  error                {run.progress.tally.measures.error:.4f}")
 
 
 def print_memory(path: Path) -> None:

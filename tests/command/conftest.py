@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
+
+from virtualvector.command.main import app
 
 VVM = Path(sys.executable).with_name("vvm")
 
@@ -27,6 +30,20 @@ def vvm(tmp_path):
             cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300, **options,
         )  # fmt: skip
         return Done(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Run the command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, stdin=None):
+        done = CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return Done(done.exit_code, done.stdout, done.stderr)
 
     return run
 

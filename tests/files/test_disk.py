@@ -1,5 +1,6 @@
 """Whatever happens while a model is saved, the file holds the old one or the new one."""
 
+import errno
 import os
 import resource
 import shutil
@@ -208,3 +209,40 @@ def test_a_leftover_of_the_same_number_is_no_obstacle(path, old, monkeypatch):
     old.save(path)
     assert holds(path, old)
     assert alone(path)
+
+
+# --- what is replaced is kept ---
+
+
+def test_a_copy_is_kept_whole_without_taking_room(tmp_path):
+    path = tmp_path / "m.vvm"
+    path.write_bytes(b"old")
+    kept = disk.kept_copy(path)
+    assert kept == tmp_path / "m.vvm~"
+    assert kept.stat().st_ino == path.stat().st_ino
+    disk.replace_file(path, b"new")
+    assert (kept.read_bytes(), path.read_bytes()) == (b"old", b"new")
+    disk.kept_copy(path)
+    disk.kept_copy(path)  # of the same file once more
+    assert kept.read_bytes() == b"new"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.vvm", "m.vvm~"]
+
+
+def test_without_links_a_full_disk_leaves_the_earlier_copy(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    def fill(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path, kept = tmp_path / "m.vvm", tmp_path / "m.vvm~"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "link", refuse)
+    disk.kept_copy(path)
+    assert kept.read_bytes() == b"old"
+    path.write_bytes(b"newer")
+    monkeypatch.setattr(disk, "_write", fill)
+    with pytest.raises(CannotSave, match="No space left"):
+        disk.kept_copy(path)
+    assert kept.read_bytes() == b"old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.vvm", "m.vvm~"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import typer
 
@@ -97,13 +97,32 @@ class Choice(NamedTuple):
         """Raise if something else was asked for than a model is."""
         from virtualvector.auto.experts import Expert
 
-        asked = any(option is not None for option in self)
         experts = None if model.experts is None else tuple(Expert(*e) for e in model.experts)
-        if asked and (self.experts(), self.budget) != (experts, model.budget):
+        self._check((experts, model.budget))
+
+    def check_same_choice(self, other: Choice) -> None:
+        """Raise if something else was asked for than in another choice."""
+        self._check((other.experts(), other.budget))
+
+    def _check(self, expected: tuple[tuple[Expert, ...] | None, float | None]) -> None:
+        asked = any(option is not None for option in self)
+        if asked and (self.experts(), self.budget) != expected:
             raise BadInput(
                 "The model has been learned with other options; expected the same ones, or none, "
                 "to go on with it."
             )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what was asked for as JSON has it."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `as_dict` was made of."""
+        given: dict[str, Any] = {name: stored.get(name) for name in cls._fields}
+        for name, kind in {"learner": Learner, "features": Features}.items():
+            given[name] = None if given[name] is None else kind(given[name])
+        return cls(**given)
 
     def _refuse(self, *names: str) -> None:
         for name in names:

@@ -31,8 +31,8 @@ def in_one_line(verb: Callable[P, None]) -> Callable[P, None]:
             verb(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
-        except KeyboardInterrupt:
-            _leave("interrupted", INTERRUPTED)
+        except KeyboardInterrupt as stopped:
+            _leave(str(stopped) or "interrupted", getattr(stopped, "exit_code", INTERRUPTED))
         except Exception as error:
             if os.environ.get(SHOW_TRACEBACK):
                 raise

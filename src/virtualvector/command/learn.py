@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,13 +19,8 @@ from virtualvector.command.options import (
     SeedOption,
     Sources,
     listed,
-    reading,
+    missing_texts,
 )
-from virtualvector.streams.bad_input import BadInput
-
-if TYPE_CHECKING:
-    from virtualvector.command.keeping import Kept
-    from virtualvector.command.learning import Known
 
 LEARNING, KEEPING = "Learning", "Keeping"
 
@@ -47,7 +39,7 @@ def learn(
     missing: MissingOption = None,
     format: FormatOption = None,
     on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = 0,
+    seed: SeedOption = None,
     learner: Annotated[
         Learner | None,
         typer.Option(
@@ -120,23 +112,23 @@ def learn(
         ),
     ] = None,
     new_classes: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--new-classes",
             help="Let classes come at any time, at the cost of one more posterior.",
             rich_help_panel=LEARNING,
         ),
-    ] = False,
+    ] = None,
     passes: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Over the whole source. One is right: rows that are learned twice count twice, "
-            "and make probabilities too bold.",
+            help="Over the whole source. One, the default, is right: rows that are learned twice "
+            "count twice, and make probabilities too bold.",
             rich_help_panel=LEARNING,
         ),
-    ] = 1,
+    ] = None,
     jobs: Annotated[
         int,
         typer.Option(
@@ -159,7 +151,8 @@ def learn(
         bool,
         typer.Option(
             "--resume",
-            help="Go on where the model file stopped in this source; start if there is none.",
+            help="Go on where a run over this source stopped, with what it was told then; start if "
+            "there was none. If the source has grown since, learn what is new.",
             rich_help_panel=KEEPING,
         ),
     ] = False,
@@ -176,7 +169,7 @@ def learn(
         typer.Option(
             min=1,
             metavar="N",
-            help="Rows after which the model file is written; by default every ten seconds.",
+            help="Rows after which the model file is written, beside every ten seconds.",
             rich_help_panel=KEEPING,
         ),
     ] = None,
@@ -207,88 +200,43 @@ def learn(
         zcat old.csv.gz | vvm learn - --model outcome.vvm --resume
         vvm learn today.parquet --model outcome.vvm --append
     """
-    from virtualvector.command.compiling import saying_when_compiling
-    from virtualvector.command.keeping import Kept, check_folder
-    from virtualvector.command.learning import Known, Run, warm_up
-    from virtualvector.command.live import live
-    from virtualvector.command.summary import (
-        introduce,
-        print_summary,
-        summarise,
-        tell_left_out,
-        write_json,
-        write_report,
-    )
-    from virtualvector.evaluation import Tally
-    from virtualvector.streams import open_rows
+    from virtualvector.command.checkpoint import check_folder
+    from virtualvector.command.run_options import RunOptions
+    from virtualvector.command.session import Handling, carry_out
+    from virtualvector.command.start import Asked, Mode
 
     _check_together(source, model, resume, append, passes)
     for option, path in {"--model": model, "--report": report, "--json": json}.items():
         check_folder(path, option)
     choice = Choice(learner, buffer_size, features, label_noise, margin_noise, half_life, budget)
     choice.experts()  # wrong combinations are found before anything is read
-    before = _before(model, resume, append, quiet)
-    with open_rows(
-        source,
-        label=label or (before.label if before else None),
-        columns=before.columns if before else None,
-        names=listed(names),
-        **reading(missing, format, on_error, seed),
-    ) as reader:
-        declared = tuple(sorted(listed(classes) or reader.classes or ()))
-        if before is None:
-            fresh = choice.model(reader.columns, len(declared or reader.first_classes), seed)
-            kept = Kept(Known(fresh, Tally(declared)), str(reader.label), reader.columns)
-        else:
-            kept = before._replace(label=str(reader.label))
-            choice.check_same(kept.known.model)
-        kept.known.model.set_params(n_jobs=jobs)
-        if not quiet:
-            introduce(source, reader)
-        with saying_when_compiling(quiet):
-            warm_up(kept.known.model, reader.columns)
-        began = perf_counter()
-        with live(kept.known.tally, quiet) as show:
-            run = Run(
-                kept.known,
-                str(reader.label),
-                declared,
-                show,
-                save=None if model is None else _keeping(model, kept),
-                checkpoint_every=checkpoint_every,
-                new_classes=new_classes,
-                skip=on_error is OnError.skip,
-            )
-            try:
-                run.learn(reader, passes)
-            except BadInput as error:
-                n_rows = run.known.tally.now.n_rows
-                if model is None or n_rows == 0:
-                    raise
-                raise BadInput(f"{error} The {n_rows:,} rows before it are in {model}.") from error
-        seconds = perf_counter() - began
-        n_new = run.known.tally.now.n_rows - kept.known.tally.now.n_rows
-        n_skipped = reader.skipped + run.known.n_strange
-        problems = reader.problems + run.problems
-    kept = kept._replace(known=run.known)
-    result = summarise(kept, n_new, seconds, n_skipped)
-    tell_left_out(problems, n_skipped)
-    if not quiet:
-        print_summary(result)
-    if json is not None:
-        write_json(result, json)
-    if report is not None:
-        write_report(kept, result, " ".join(source), report)
-
-
-def _keeping(model: Path, kept: Kept) -> Callable[[Known], None]:
-    from virtualvector.command.keeping import keep
-
-    return lambda known: keep(model, kept._replace(known=known))
+    options = RunOptions(
+        label=label,
+        names=listed(names) if names is not None else None,
+        missing=missing_texts(missing),
+        seed=seed,
+        classes=tuple(sorted(listed(classes))) if classes is not None else None,
+        new_classes=new_classes,
+        passes=passes,
+    )
+    mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
+    carry_out(
+        Asked(source, mode, options, choice),
+        Handling(
+            model=model,
+            report=report,
+            json=json,
+            quiet=quiet,
+            jobs=jobs,
+            checkpoint_every=checkpoint_every,
+            format=None if format is None else format.value,
+            skip=on_error is OnError.skip,
+        ),
+    )
 
 
 def _check_together(
-    source: list[str], model: Path | None, resume: bool, append: bool, passes: int
+    source: list[str], model: Path | None, resume: bool, append: bool, passes: int | None
 ) -> None:
     """Raise for options that do not go together."""
     if (resume or append) and model is None:
@@ -297,22 +245,5 @@ def _check_together(
         raise typer.BadParameter(
             "--resume goes on in the same source, --append with another one; expected one of them."
         )
-    if passes > 1 and "-" in source:
+    if (passes or 1) > 1 and "-" in source:
         raise typer.BadParameter("standard input can be read only once; expected --passes 1.")
-
-
-def _before(model: Path | None, resume: bool, append: bool, quiet: bool) -> Kept | None:
-    """Return what to go on from, if anything; what would be replaced is kept beside it."""
-    from virtualvector.command.keeping import make_room, take_up
-
-    if model is None or (resume and not model.exists()):
-        return None
-    if resume:
-        return take_up(model)
-    if append:
-        kept = take_up(model)
-        return kept._replace(known=kept.known._replace(n_passes=0, n_rows=0))
-    old = make_room(model)
-    if old is not None and not quiet:
-        print(f"{model}: there was one before, which is now {old}.", file=sys.stderr)
-    return None

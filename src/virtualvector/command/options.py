@@ -75,7 +75,7 @@ OnErrorOption = Annotated[
 ]
 
 SeedOption = Annotated[
-    int,
+    int | None,
     typer.Option(
         min=0,
         max=2**32 - 1,
@@ -114,15 +114,20 @@ def listed(texts: str | None) -> tuple[str, ...]:
     return () if texts is None else tuple(text.strip() for text in texts.split(","))
 
 
+def missing_texts(missing: str | None) -> tuple[str, ...] | None:
+    """Return what stands for a missing value, beside nothing; None if nobody said."""
+    return None if missing is None else ("", *listed(missing))
+
+
 def reading(
-    missing: str | None, format: Format | None, on_error: OnError, seed: int
+    missing: str | None, format: Format | None, on_error: OnError, seed: int | None
 ) -> dict[str, Any]:
     """Return the options of reading as `virtualvector.streams.open_rows` takes them."""
     from virtualvector.streams import MISSING
 
     return {
-        "missing": MISSING if missing is None else ("", *listed(missing)),
+        "missing": missing_texts(missing) or MISSING,
         "format": None if format is None else format.value,
         "on_error": on_error.value,
-        "seed": seed,
+        "seed": seed or 0,
     }

@@ -51,8 +51,8 @@ def predict(
         vvm predict new.csv --model outcome.vvm --proba --output said.csv
         tail -f log.csv | vvm predict - --model outcome.vvm
     """
+    from virtualvector.command.checkpoint import check_folder
     from virtualvector.command.compiling import saying_when_compiling
-    from virtualvector.command.keeping import check_folder
     from virtualvector.command.summary import tell_left_out
     from virtualvector.command.trained import trained
     from virtualvector.storage.disk import written_at_once

@@ -11,7 +11,7 @@ from virtualvector.command.tables import print_facts
 from virtualvector.storage.disk import written_at_once
 
 if TYPE_CHECKING:
-    from virtualvector.command.keeping import Kept
+    from virtualvector.command.checkpoint import Checkpoint
     from virtualvector.streams import Reader
 
 _MOST_CLASSES = 10  # that are named
@@ -37,9 +37,9 @@ def tell_left_out(problems: list[str], n_skipped: int) -> None:
         print(f"vvm: left out: {n_skipped - len(problems):,} more rows", file=sys.stderr)
 
 
-def summarise(kept: Kept, n_new: int, seconds: float, n_skipped: int) -> dict[str, Any]:
+def summarise(learned: Checkpoint, n_new: int, seconds: float, n_skipped: int) -> dict[str, Any]:
     """Return what came out, for machines."""
-    model, tally = kept.known.model, kept.known.tally
+    model, tally = learned.progress.model, learned.progress.tally
     counters = model.counters_
     return {
         "rows": tally.now.n_rows,
@@ -50,14 +50,14 @@ def summarise(kept: Kept, n_new: int, seconds: float, n_skipped: int) -> dict[st
         "merged": counters["merged"],
         "divergence_lost": counters["divergence_lost"],
         "seconds": seconds,
-        "label": kept.label,
+        "label": learned.label,
         "classes": [str(label) for label in model.classes_],
-        "columns": [column.name for column in kept.columns],
+        "columns": [column.name for column in learned.columns],
         "gaps": int(model.gaps_.sum()),
         "skipped": n_skipped,
         "experts": len(model.weights_),
         "awake": model.n_awake_,
-        "passes": kept.known.n_passes,
+        "passes": learned.progress.n_passes,
     }
 
 
@@ -95,15 +95,15 @@ def write_json(said: dict[str, Any], path: Path) -> None:
             file.write(text)
 
 
-def write_report(kept: Kept, said: dict[str, Any], title: str, path: Path) -> None:
+def write_report(learned: Checkpoint, said: dict[str, Any], title: str, path: Path) -> None:
     """Write a page for any browser."""
     from virtualvector.report import of_model, render
 
     about = {
         "source": title,
-        "label": str(kept.label),
+        "label": str(learned.label),
         "seconds": f"{said['seconds']:.1f}, {said['rows_per_second']:,.0f} rows per second",
     }
-    page = render(of_model(kept.known.model, kept.known.tally, title, about))
+    page = render(of_model(learned.progress.model, learned.progress.tally, title, about))
     with written_at_once(path) as file:
         file.write(page)

@@ -47,6 +47,20 @@ def replace_file(path: Path, contents: bytes) -> None:
         raise CannotSave(f"{path}: cannot be saved: {reason}; what was there is kept.") from error
 
 
+def kept_copy(path: Path) -> Path:
+    """Keep what a file holds under its name and ``~``, whole or not at all; return that name."""
+    target = Path(os.path.realpath(path))
+    kept = target.with_name(target.name + "~")
+    try:
+        with _temporary_file(kept) as temporary:
+            os.link(target, temporary)  # takes no room; a new file will take the place of the old
+            os.replace(temporary, kept)
+        _sync_folder(kept.parent)
+    except OSError:  # not every file system has links
+        replace_file(kept, target.read_bytes())
+    return kept if path.is_symlink() else path.with_name(kept.name)
+
+
 @contextmanager
 def written_at_once(path: Path) -> Iterator[TextIO]:
     """Open a text file to write to that takes its name only if all goes well.

@@ -26,6 +26,14 @@ class Batch(NamedTuple):
     labels: NDArray[Any]  # texts; none if there is no column of labels
     place: Place  # row of the batch and column, to where that is in the file
 
+    def part(self, start: int, stop: int) -> Batch:
+        """Return some of the rows."""
+        return Batch(
+            self.table.slice(start, stop - start),
+            self.labels[start:stop],
+            lambda row, column: self.place(row + start, column),
+        )
+
 
 class Bad(NamedTuple):
     """A row of the file that is left out."""
