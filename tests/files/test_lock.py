@@ -83,9 +83,21 @@ def test_a_file_system_without_locks_is_told_apart(tmp_path, monkeypatch):
         assert not file.is_locked
 
 
-def test_a_full_disk_is_an_error_and_leaves_what_was_there():
-    with pytest.raises(CannotSave, match="No space left"), locked(lock.Path("/dev/full")) as file:
-        file.add_line("words")
+def test_a_full_disk_is_an_error_and_leaves_what_was_there(tmp_path, monkeypatch):
+    with locked(tmp_path / "run") as file:
+        file.add_line("before")
+        write = os.write
+        monkeypatch.setattr(os, "write", lambda descriptor, words: write(descriptor, words[:2]))
+        with pytest.raises(CannotSave, match="No space left"):
+            file.add_line("after")
+        assert file.last_line() == "before"
+    assert (tmp_path / "run").read_text() == "before\n"
+
+
+def test_a_device_is_refused_and_stays():
+    with pytest.raises(CannotSave, match="found a device"), locked(lock.Path("/dev/null")):
+        pass
+    assert lock.Path("/dev/null").is_char_device()
 
 
 def test_descriptors_are_not_left_open(tmp_path):

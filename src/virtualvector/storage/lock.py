@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +104,8 @@ def _open_locked(path: Path) -> tuple[int, bool]:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # which must not be removed
+                raise OSError(errno.EINVAL, "found a device; expected a file or none")
             is_locked = _lock(descriptor, path)
             if _is_at(descriptor, path):
                 return descriptor, is_locked
