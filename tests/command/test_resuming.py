@@ -96,7 +96,8 @@ def test_appending_that_is_killed_early_is_done_again(here, tmp_path):
     with piping(tmp_path, "--model", "m.vvm", "--append", lines=two[:301]) as run:
         kill(run)
     assert learned_rows(tmp_path / "m.vvm") == 200
-    assert here("learn", "-", "--model", "m.vvm", "--resume", "-q", stdin="".join(two)).code == 0
+    again = ("learn", "-", "--model", "m.vvm", "--resume", "-q", *FAST)
+    assert here(*again, stdin="".join(two)).code == 0
     assert here("learn", "-", "--model", "n.vvm", "--append", "-q", stdin="".join(two)).code == 0
     assert learned_rows(tmp_path / "m.vvm") == 600
     assert (tmp_path / "m.vvm").read_bytes() == (tmp_path / "n.vvm").read_bytes()

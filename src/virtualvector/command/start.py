@@ -88,9 +88,12 @@ def _from_mark(asked: Asked, model: Path, mark: Mark) -> Start:
             "model is learned."
         )
     asked.options.check_same(mark.options)
-    asked.choice.check_same_choice(mark.choice)
-    again = asked._replace(options=mark.options, choice=mark.choice)
-    start = _append(again, take_up(model)) if mark.appends else _anew(again)
+    again = asked._replace(options=mark.options)
+    if mark.appends:
+        start = _append(again, take_up(model))
+    else:
+        asked.choice.check_same_choice(mark.choice)
+        start = _anew(again._replace(choice=mark.choice))
     return start._replace(is_marked=True)
 
 
