@@ -10,7 +10,13 @@ from test_identities import NOISES, problem
 from virtualvector.kernels.compiled import compiled
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
-from virtualvector.posterior.losing import WAS_EVICTED, WAS_MERGED, lose_cheapest
+from virtualvector.posterior.losing import (
+    MAY_MERGE,
+    WAS_EVICTED,
+    WAS_MERGED,
+    lose_cheapest,
+    lose_one,
+)
 from virtualvector.posterior.losing.divergence import measure_divergences
 from virtualvector.posterior.losing.merging import (
     best_merge,
@@ -26,7 +32,9 @@ from virtualvector.posterior.waiting import catch_up
 
 @compiled
 def lose(state, settings, work):
-    loss = lose_cheapest(state, settings, work)
+    loss = lose_one(state, settings, work)
+    if loss.event == MAY_MERGE:
+        loss = lose_cheapest(state, settings, work)
     catch_up(state, work)
     return loss
 
@@ -34,7 +42,7 @@ def lose(state, settings, work):
 @compiled
 def merge_closest(state, settings, work):
     measure_divergences(state, settings, work)
-    merge = best_merge(state, settings, np.inf, work)
+    merge = best_merge(state, settings, np.inf, 0, work)
     if merge.first >= 0:
         merge_points(state, merge, work)
     return merge

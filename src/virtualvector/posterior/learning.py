@@ -99,6 +99,7 @@ class Learning:
         self._forgets, self._n_rows = self.settings.half_life < math.inf, len(rows)
         self._take(memory_for(state, self.settings, rows, signs))
         self._learn_rows: Any = None  # compiled when first used
+        self._merge_or_evict: Any = None
         self._predict_row: Any = None
 
     def _take(self, memory: Memory) -> None:
@@ -133,7 +134,9 @@ class Learning:
     def _attend_to(self, why: int, done: int) -> bool:
         """Do what learning stopped for; return whether that was to rebuild something."""
         if why == CROWDED:
-            merge_or_evict(self._address, done - 1)
+            if self._merge_or_evict is None:
+                self._merge_or_evict = entry(merge_or_evict, int, int)
+            self._merge_or_evict(self._address, done - 1)
             return False
         if why == TORN:
             yield_to_contradiction(self._address, done - 1)

@@ -39,6 +39,7 @@ class Workspace(NamedTuple):
     pair_reach: Array  # (1,)
     pairs: IntArray  # (4k, 2)
     n_pairs: IntArray  # (1,)
+    candidates: IntArray  # (2,)  the point to evict, and the first pair that may rather merge
     unfinished: IntArray  # (1,)  what the last row still needs, see `learn_rows`; 0: nothing
 
 
@@ -69,10 +70,11 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "pair_reach": (1,),
         "pairs": (4 * k, 2),
         "n_pairs": (1,),
+        "candidates": (2,),
         "unfinished": (1,),
     }
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("pairs", "n_pairs", "unfinished"):
+    for name in ("pairs", "n_pairs", "candidates", "unfinished"):
         arrays[name] = arrays[name].view(np.int64)
     return Workspace(**arrays)
 

@@ -9,7 +9,7 @@ from virtualvector.kernels.compiled import compiled
 from virtualvector.posterior.losing.divergence import measure_divergences, smallest_divergence
 from virtualvector.posterior.losing.eviction import evict, most_contradicted, safest
 from virtualvector.posterior.losing.margin import largest_margin
-from virtualvector.posterior.losing.merging import best_merge, merge_points, some_merge_may_win
+from virtualvector.posterior.losing.merging import best_merge, first_that_may_win, merge_points
 from virtualvector.posterior.losing.oldest import oldest
 from virtualvector.posterior.memory import Workspace
 from virtualvector.posterior.stand_in import refresh
@@ -45,8 +45,11 @@ def lose_one(state: State, settings: Settings, work: Workspace) -> Loss:
     """Evict a point, unless merging two may keep more of what a Gaussian cannot carry."""
     measure_divergences(state, settings, work)
     j = choose(state, settings, work)
-    if state.distances.shape[0] > 0 and some_merge_may_win(state, settings, j, work):
-        return Loss(MAY_MERGE, -1, 0.0, 0.0, 0.0)
+    if state.distances.shape[0] > 0:
+        first = first_that_may_win(state, settings, work.divergences[j], work)
+        if first >= 0:
+            work.candidates[0], work.candidates[1] = j, first
+            return Loss(MAY_MERGE, -1, 0.0, 0.0, 0.0)
     return lose_point(state, j, work.divergences[j], work)
 
 
@@ -69,10 +72,9 @@ def lose_point(state: State, j: int, cost: float, work: Workspace) -> Loss:
 
 @compiled
 def lose_cheapest(state: State, settings: Settings, work: Workspace) -> Loss:
-    """Evict a point or merge two, whichever keeps more of what a Gaussian cannot carry."""
-    measure_divergences(state, settings, work)
-    j = choose(state, settings, work)
-    merge = best_merge(state, settings, work.divergences[j], work)
+    """Evict a point or merge two, whichever keeps more; goes on where `lose_one` has stopped."""
+    j, first = work.candidates[0], work.candidates[1]
+    merge = best_merge(state, settings, work.divergences[j], first, work)
     if merge.cost < work.divergences[j]:
         row = min(state.born[merge.first], state.born[merge.second])
         merge_points(state, merge, work)

@@ -243,9 +243,9 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
 
     Its margin has other moments under the exact pair of factors than under q̃, which counts twice
     what the two rows have in common: D′ is larger than q̃ has it, the more so the more the margins
-    are correlated without them, but by no more than a factor (1 − ρ²)^−⅕ and some, and never by
-    more than three. With label noise, factors are not log-concave, and q̃ may be anything: it says
-    nothing then.
+    are correlated without them, and the more they are narrowed by them; but by no more than a
+    factor (1 − ρ²)^−⅕ and some, nor one that grows from one to three with the narrowing. With label
+    noise, factors are not log-concave, and q̃ may be anything: it says nothing then.
     """
     if label_noise > 0.0:
         return True
@@ -255,7 +255,8 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
-    most = 1.15 * max(1.0 - rho2, 0.0027) ** -0.2
+    narrowing = 1.0 - min(pair.s11 / c11, pair.s22 / c22)
+    most = min(1.15 * max(1.0 - rho2, 0.0027) ** -0.2, 1.2 + 1.8 * narrowing)
     enough = (pair.divergence - limit) / most  # for D′ as q̃ has it
     if most_divergence(mean, variance, noise, label_noise) <= enough:
         return False
@@ -278,23 +279,28 @@ def most_divergence(mean: float, variance: float, noise: float, label_noise: flo
 
 
 @compiled
-def some_merge_may_win(state: State, settings: Settings, j: int, work: Workspace) -> bool:
-    """Whether one of the k closest pairs may cost less than evicting point j."""
+def first_that_may_win(state: State, settings: Settings, limit: float, work: Workspace) -> int:
+    """Return which of the k closest pairs is the first that may cost less than the limit, or −1."""
     for k in range(find_closest_pairs(state, settings, work)):
         pair = pair_of(state, work.pairs[k, 0], work.pairs[k, 1], work)
-        if may_cost_less(pair, work.divergences[j], settings.label_noise):
-            return True
-    return False
+        if may_cost_less(pair, limit, settings.label_noise):
+            return k
+    return -1
 
 
 @compiled
-def best_merge(state: State, settings: Settings, limit: float, work: Workspace) -> Merge:
-    """The cheapest merge among the k closest pairs, of those that may cost less than the limit."""
+def best_merge(
+    state: State, settings: Settings, limit: float, first: int, work: Workspace
+) -> Merge:
+    """The cheapest merge among the closest pairs, of which only some may cost less than the limit.
+
+    ``first`` is what `first_that_may_win` returned.
+    """
     best = no_merge()
-    for k in range(find_closest_pairs(state, settings, work)):
+    for k in range(first, find_closest_pairs(state, settings, work)):
         i, j = work.pairs[k, 0], work.pairs[k, 1]
         pair = pair_of(state, i, j, work)
-        if may_cost_less(pair, min(limit, best.cost), settings.label_noise):
+        if k == first or may_cost_less(pair, min(limit, best.cost), settings.label_noise):
             candidate = propose(pair, i, j, settings.label_noise)
             if candidate.cost < best.cost:
                 best = candidate
