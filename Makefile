@@ -1,9 +1,18 @@
 # Every target does its own set-up in .venv; the machine needs Python 3.11 or newer, pip and make.
+# Another one is chosen by `make test PYTHON=python3.13`, on the path, under pyenv, or as a path.
 # One test also needs Chromium and its driver, and is skipped where there are none.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench performance streams picture clean
+version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/null)
+places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
+interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
+
+.PHONY: demo test test-versions lint bench performance streams picture clean
+
+ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
+.PHONY: .venv/bin/python  # it is of another Python, and made again
+endif
 
 demo: .venv/.installed  ## learn Spambase online, watch the error fall, and write a report
 	$(BIN)/vvm learn spambase --model spambase.vvm --report spambase.html
@@ -11,6 +20,9 @@ demo: .venv/.installed  ## learn Spambase online, watch the error fall, and writ
 
 test: lint  ## run every check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+test-versions: .venv/.developing  ## the wheel on every Python here, newest and oldest dependencies
+	$(BIN)/python .ci/versions.py
 
 lint: .venv/.developing
 	$(BIN)/ruff check .
@@ -37,7 +49,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
-	$(PYTHON) -m venv .venv
+	$(interpreter) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 .venv/.installed: .venv/bin/python pyproject.toml
@@ -49,6 +61,6 @@ clean:
 	touch $@ .venv/.installed
 
 .venv-bench/.installed: pyproject.toml
-	$(PYTHON) -m venv .venv-bench
+	$(interpreter) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --editable ".[bench]"
 	touch $@

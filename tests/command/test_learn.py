@@ -56,7 +56,7 @@ def test_from_a_csv_to_probabilities(vvm, rows, tmp_path):
     other = vvm("predict", "new.csv", "--model", "m.vvm", "--proba", "--output", "said.csv")
     assert (one.code, other.code) == (0, 0)
     assert one.out == (tmp_path / "said.csv").read_text()
-    predicted = pd.read_csv(tmp_path / "said.csv")
+    predicted = pd.read_csv(tmp_path / "said.csv", float_precision="round_trip")
     assert np.array_equal(
         predicted[["p(bad)", "p(good)"]].to_numpy(),
         model.predict_proba(table.drop(columns="outcome")),

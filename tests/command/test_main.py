@@ -124,7 +124,7 @@ def test_progress_is_at_most_20_lines_and_ends_at_the_total(total, capsys):
 
 
 def test_progress_on_a_terminal_is_a_bar(capsys, monkeypatch):
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # to every rich: a terminal
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     with progress(4, "Baking") as advance:
@@ -136,7 +136,7 @@ def test_progress_on_a_terminal_is_a_bar(capsys, monkeypatch):
 
 
 def test_progress_on_a_terminal_that_cannot_draw_is_lines(capsys, monkeypatch):
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # to every rich: a terminal
     monkeypatch.setenv("TERM", "dumb")
     with progress(1, "Baking") as advance:
         advance("bread")

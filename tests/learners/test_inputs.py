@@ -55,6 +55,7 @@ FRAMES = {
     ),
     "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
     "pyarrow": lambda X: pa.table(dict(zip(COLUMNS, X.T, strict=True))),
+    "pyarrow's record batch": lambda X: pa.record_batch(dict(zip(COLUMNS, X.T, strict=True))),
 }
 
 

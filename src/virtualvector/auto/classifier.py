@@ -14,15 +14,16 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import DEFAULT, Expert, affordable_waves, usual_budget
 from virtualvector.auto.outlook import Outlook
 from virtualvector.auto.validity import check_committee, check_inputs
-from virtualvector.features.columns import Columns, columns_of, is_table, named_columns
+from virtualvector.features.columns import Columns, columns_of, named_columns
 from virtualvector.features.inputs import RunningInputs
+from virtualvector.frames import is_table, validated
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.checking import (
     check_known,
@@ -447,12 +448,12 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
 
     def _checked_rows(self, X: Any, reset: bool = False) -> Columns:
         if is_table(X) or _is_as_it_should_be(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            validated(self, X, reset=reset, skip_check_array=True)
             if len(X) == 0:
                 raise ValueError("Found array with 0 sample(s); expected at least one row.")
         else:
             kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUS" else np.float64
-            X = validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
+            X = validated(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
         if not reset:
             return columns_of(X, self._named)
         if self.categorical_features is None:

@@ -7,17 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.frames import is_table, labels_of, without_dictionaries
+
 
 class Columns(NamedTuple):
     """The columns of a table: floats, or objects where a column holds names."""
 
     values: list[Any]
     named: list[bool]
-
-
-def is_table(X: Any) -> bool:
-    """Whether X is a data frame: pandas, polars or Arrow."""
-    return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
 def columns_of(X: Any, named: list[bool] | None = None) -> Columns:
@@ -43,7 +40,8 @@ def columns_of(X: Any, named: list[bool] | None = None) -> Columns:
     [False, True]
     """
     if is_table(X):
-        labels = list(X.columns if hasattr(X, "columns") and not _is_arrow(X) else X.column_names)
+        labels = labels_of(X)
+        X = without_dictionaries(X)
         raw = [np.asarray(X[label]) for label in labels]
     else:
         X = np.asarray(X)
@@ -84,10 +82,6 @@ def named_columns(categorical: Any, n_columns: int, labels: Sequence[str] | None
                 f"categorical_features has {each!r}; expected columns of X, which are {known}."
             )
     return [each in chosen for each in there] if len(chosen) else [False] * n_columns
-
-
-def _is_arrow(X: Any) -> bool:
-    return hasattr(X, "column_names") and not hasattr(X, "iloc")
 
 
 def _holds_names(column: Any) -> bool:

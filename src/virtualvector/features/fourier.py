@@ -11,7 +11,9 @@ from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.frames import validated
 
 _ROWS_FOR_MEDIAN = 1000
 # A phase this large has long lost its digits; it only has to stay finite in a sum over inputs.
@@ -115,7 +117,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             The fitted transformer itself.
         """
         self._validate_params()
-        rows: NDArray[Any] = validate_data(self, X, dtype=np.float64)
+        rows: NDArray[Any] = validated(self, X, dtype=np.float64)
         random = check_random_state(self.random_state)
         draw = _orthogonal if self.frequencies == "orthogonal" else _independent
         self.frequencies_ = draw(self.n_frequencies, rows.shape[1], random)
@@ -148,7 +150,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         if not hasattr(self, "frequencies_"):
             return self.fit(X)
-        validate_data(self, X, reset=False, dtype=np.float64)
+        validated(self, X, reset=False, dtype=np.float64)
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
@@ -168,7 +170,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             Cosines, then sines; every row has unit length.
         """
         check_is_fitted(self)
-        rows: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        rows: NDArray[Any] = validated(self, X, reset=False, dtype=[np.float64, np.float32])
         with np.errstate(over="ignore"):
             scaled = np.divide(rows, self.bandwidth_, dtype=np.float64, order="C")
         np.clip(scaled, -_LARGEST_INPUT, _LARGEST_INPUT, out=scaled)

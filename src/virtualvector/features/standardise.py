@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.frames import validated
 
 Array = NDArray[np.float64]
 
@@ -54,7 +56,7 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the mean and deviation of rows from scratch."""
-        rows = validate_data(self, X, dtype=np.float64)
+        rows = validated(self, X, dtype=np.float64)
         self._forget(rows.shape[1])
         return self._learn(rows)
 
@@ -83,7 +85,7 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
     def transform(self, X: ArrayLike) -> Array:
         """Scale rows by what has been learned so far."""
         check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        rows: Array = validated(self, X, dtype=np.float64, reset=False)
         return _standardised(rows * _QUARTER, self._mean, self._deviation)
 
     @property
@@ -100,7 +102,7 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def _more(self, X: ArrayLike) -> Array:
         first = not hasattr(self, "n_seen_")
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=first)
+        rows: Array = validated(self, X, dtype=np.float64, reset=first)
         if first:
             self._forget(rows.shape[1])
         return rows

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
+from virtualvector.frames import validated
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels
 
@@ -95,7 +96,7 @@ def check_same_kind(labels: Labels, classes: Labels) -> None:
 
 def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
     try:
-        return validate_data(
+        return validated(
             estimator, X, dtype=np.float64, order="C", ensure_all_finite=False, **options
         )
     except (TypeError, ValueError, OverflowError):

@@ -73,6 +73,7 @@ class _Packer:
         self._paths: dict[Any, str] = {}
 
     def pack(self, value: Any, kind: Any, path: str) -> _Packed:
+        kind = spelled_out(kind)
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
             return _plain(None) if value is None else self.pack(value, _one_or_none(kind), path)
@@ -97,11 +98,12 @@ class _Packer:
         return self._record(value, kind, path)
 
     def _record(self, value: Any, kind: Any, path: str) -> _Packed:
+        fields = fields_of(kind)
         if not isinstance(value, kind):
             value = kind(*value)  # a plain tuple in place of a named one
         packed = {
             name: self.pack(getattr(value, name), each, f"{path}/{name}")
-            for name, each in fields_of(kind).items()
+            for name, each in fields.items()
         }
         key = (kind, *(each.key for each in packed.values()))
         if _is_immutable(kind):
@@ -120,6 +122,7 @@ class _Unpacker:
         self._records: dict[str, Any] = {}
 
     def unpack(self, node: Any, kind: Any, path: str) -> Any:
+        kind = spelled_out(kind)
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
             return None if node is None else self.unpack(node, _one_or_none(kind), path)
@@ -212,6 +215,32 @@ def _union(parts: Any) -> Arrays:
 
 
 @cache
+def spelled_out(kind: Any) -> Any:
+    """Return a type without the alias that it may be written with.
+
+    What `NDArray` is, an alias or the type itself, depends on the version of numpy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numpy.typing import NDArray
+    >>> from typing import get_origin
+    >>> from virtualvector.storage.tree import spelled_out
+    >>> get_origin(spelled_out(NDArray[np.float64]))
+    <class 'numpy.ndarray'>
+    """
+    alias = get_origin(kind) or kind
+    if not hasattr(alias, "__value__"):  # which all aliases have, and types have not
+        return kind
+    value, arguments = spelled_out(alias.__value__), get_args(kind)
+    free = getattr(value, "__parameters__", ())
+    if not (arguments and free):
+        return value
+    given = dict(zip(alias.__type_params__, arguments, strict=True))
+    return value[tuple(given[each] for each in free)]
+
+
+@cache
 def fields_of(kind: Any) -> dict[str, Any]:
     """Return the fields of a class of records and their types, by name."""
     if not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
@@ -244,5 +273,5 @@ def _item_kinds(kind: Any, length: int, path: str) -> Sequence[Any]:
 
 def _entry_type(kind: Any) -> Any:
     """Return the type of an array's entries; None if it holds labels, which may be of any."""
-    (scalar,) = get_args(get_args(kind)[1])
+    (scalar,) = get_args(spelled_out(get_args(kind)[1]))
     return None if scalar is Any else np.dtype(scalar)
