@@ -44,12 +44,16 @@ _USUAL_SWEEPS = 1000
 _MOST_WORK = 1e9
 
 # Of the prior's variance, along any direction. Rows narrow it no further than to `SMALLEST` each.
-# Without label noise only merging and forgetting ever widen it.
+# Without label noise only merging and forgetting ever widen it. With it, and no margin noise, a row
+# that comes again and again with either label widens window-EP's by a third each time; that is let
+# go on until products would overflow.
 _NARROWEST = 1e-18
-_WIDEST, _WIDEST_WITH_LABEL_NOISE = 1e4, 1e12
+_WIDEST, _WIDEST_WITH_LABEL_NOISE = 1e4, 1e150
 # How far a mean is from zero, squared, in the Gaussian's own standard deviations: matching the
-# factor of a row adds less than two to it.
+# factor of a row adds less than two to it. Where one direction is much wider than others, digits
+# are left for its own deviations only.
 _FARTHEST_PER_ROW = 1e4
+_MOST_UNEQUAL = 1e26
 _FARTHEST_SITE_PER_ROW = 1e2  # what one stand-in may say, in the same units
 _FARTHEST_SITE_OF_EP = 1e16  # where nothing has to take it in, rows contradict each other freely
 _MOST_NOISE = 1e150  # a row with 1e100 is not learned; merging adds up
@@ -183,13 +187,16 @@ def _check_gaussian(mean: Array, factor: Array, rows: float, settings: Settings)
         )
     inverse, _ = dtrtri(factor.T)  # of Uᵀ, which lies in memory as Fortran has it
     d, widest = len(mean), _WIDEST_WITH_LABEL_NOISE if settings.label_noise > 0.0 else _WIDEST
-    # Sums of squares are the traces of the covariance and of its inverse.
-    if not (np.square(factor).sum() <= d * widest and np.square(inverse).sum() <= d / _NARROWEST):
+    wide, narrow = np.square(factor).sum(), np.square(inverse).sum()  # traces of V and its inverse
+    if not (wide <= d * widest and narrow <= d / _NARROWEST):
         raise ValueError(
             f"found a posterior wider than {widest:.0e} or narrower than {_NARROWEST:.0e} of the "
             "prior; expected one between"
         )
-    if not np.square(inverse @ mean).sum() <= _FARTHEST_PER_ROW * rows:
+    far = np.square(inverse @ mean).sum()
+    if wide * narrow > d * d * _MOST_UNEQUAL:
+        far = np.square(mean).sum() / wide
+    if not far <= _FARTHEST_PER_ROW * rows:
         raise ValueError("found a mean that rows cannot have led to; expected it closer to zero")
 
 
