@@ -1,7 +1,7 @@
 """Write the files that every later version has to read: ``python tests/files/make_golden.py``.
 
 Run it once for a new format, and never again: beside each model it keeps rows, what the model said
-about them and how many rows it had learned.
+about them, how many rows it had learned and on which kind of processor.
 """
 
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from model_examples import EXAMPLES
 
+from virtualvector.files import read_header
 from virtualvector.storage.header import FORMAT
 
 FOLDER = Path(__file__).parent / "golden"
@@ -41,6 +42,7 @@ def main():
             "classes": model.classes_.tolist(),
             "rows": rows_as_json(rows[:8]),
             "probabilities": model.predict_proba(rows[:8]).tolist(),
+            "processor": read_header(path)["processor"],
         }
         path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
 

@@ -13,7 +13,7 @@ GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.vvm"))
 
 
 def test_there_are_some():
-    assert len(GOLDEN) >= 7
+    assert len(GOLDEN) >= 21
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
@@ -31,3 +31,9 @@ def test_files_written_earlier_are_read(path):
     np.testing.assert_allclose(model.predict_proba(rows), expected["probabilities"], rtol=1e-9)
     model.partial_fit(rows, model.predict(rows))  # and they go on
     assert model.n_seen_ == expected["n_seen"] + len(rows)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_the_processor_is_the_one_that_learned_whichever_reads(path):
+    expected = json.loads(path.with_suffix(".json").read_text())
+    assert files.read_header(path)["processor"] == expected.get("processor", "unknown")

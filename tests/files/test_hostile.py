@@ -5,9 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from forging import BLANK, changed, compact, header_and_data, sealed, with_header, with_text
 from model_examples import EXAMPLES
 
+from faults.sealing import BLANK, changed, compact, header_and_data, sealed, with_header, with_text
 from virtualvector import files
 from virtualvector.files import BadModelFile
 from virtualvector.learners.saving import contents_of
@@ -170,7 +170,7 @@ def test_a_header_longer_than_allowed(refused):
 
 
 def test_names_given_twice(vvm, refused):
-    assert "twice" in refused(with_text(vvm, '"format":2', '"format":2,"format":2'))
+    assert "twice" in refused(with_text(vvm, '"format":3', '"format":3,"format":3'))
     header, data = header_and_data(vvm)
     text = compact(header)
     entry = compact({"counts": header["posterior/states/0/counts"]})[1:-1]
@@ -201,7 +201,8 @@ POSTERIOR = ("state", "posterior")
     [
         (["format"], 0),
         (["format"], 1),
-        (["format"], 3),
+        (["format"], 2),
+        (["format"], 4),
         (["format"], "1"),
         (["format"], True),
         (["format"], None),

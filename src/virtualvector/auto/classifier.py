@@ -20,7 +20,7 @@ from virtualvector.auto import inspection
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import DEFAULT, Expert, affordable_waves, usual_budget
 from virtualvector.auto.outlook import Outlook
-from virtualvector.auto.validity import check_committee, check_inputs
+from virtualvector.auto.validity import check_committee, check_inputs, check_parameters
 from virtualvector.features.columns import Columns, columns_of, named_columns
 from virtualvector.features.inputs import RunningInputs
 from virtualvector.frames import is_table, validated
@@ -471,7 +471,11 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         }
 
     def _check_learned(self) -> Labels:
-        check_inputs(self._inputs, self._named, self.n_features_in_)
+        check_inputs(self._inputs, self._named, self.n_features_in_, self._committee.n_rows)
+        if self._inputs.scaling != bool(self.scale):
+            raise ValueError(f"found scale={self.scale!r}; expected what was learned with")
+        given = {n: getattr(self, n) for n in ("experts", "n_waves", "budget", "random_state")}
+        check_parameters(self._committee, **given)
         check_committee(self._committee, self._inputs)
         return self._committee.classes
 

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from virtualvector.command.tables import print_facts, print_table
+from virtualvector.command.trained import notes_of_learning
 
 HALF_WIDTH = 1.959964  # standard deviations on each side hold 95 % of a normal distribution
 MOST_POINTS = 10
@@ -45,7 +46,7 @@ def inspect(
     _print_facts(file, saved)
     found = _weights(saved.model)
     if found:  # there are none for a single class: nothing is to be told apart
-        _print_weights(sorted(found, key=lambda w: -abs(w.mean) / w.deviation), most)
+        _print_weights(sorted(found, key=lambda w: -abs(w.mean) / max(w.deviation, 1e-300)), most)
         _print_points(saved.model, list(dict.fromkeys(weight.column for weight in found)))
     if hasattr(saved.model, "weights_"):
         _print_experts(saved.model.weights_)
@@ -53,10 +54,11 @@ def inspect(
 
 def _print_facts(file: Path, saved: Any) -> None:
     model, about, header = saved
-    about = about or {}
+    about = notes_of_learning(file, model, about) or {}
     names = _columns(model)
     facts = {
         "model": f"{header['learner']}, written by {header['program']}, format {header['format']}",
+        "learned on": f"{header['processor']} (kind of processor)",
         "bytes": f"{file.stat().st_size:,}",
         "rows learned": f"{model.n_seen_:,}",
         "classes": ", ".join(str(label) for label in model.classes_),

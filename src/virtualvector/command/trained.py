@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.storage.errors import shortly
 from virtualvector.streams.bad_input import BadInput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from virtualvector.streams import Batch, Column, Reader
+
+
+_NOTES = {"label", "columns", "passes", "rows", "strange", "tally"}  # of vvm learn
 
 
 class Trained(NamedTuple):
@@ -62,12 +66,45 @@ def trained(path: Path) -> Trained:
     from virtualvector.streams import Column
 
     model, about, _ = files.read(path)
-    if about and "columns" in about:
-        columns = tuple(Column(str(name), bool(named)) for name, named in about["columns"])
-        return Trained(path, model, str(about["label"]), columns, about)
+    notes = notes_of_learning(path, model, about)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return Trained(path, model, None, None, None)
     named = getattr(model, "is_categorical_", [False] * len(names))
     columns = tuple(Column(str(n), bool(k)) for n, k in zip(names, named, strict=True))
-    return Trained(path, model, None, columns, None)
+    return Trained(path, model, None if notes is None else notes["label"], columns, notes)
+
+
+def notes_of_learning(
+    path: Path, model: Any, about: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return the notes that a model was saved with if they are those of `vvm learn`, else None.
+
+    They are if they have all its fields, which then have to be what it writes; others may be there.
+    """
+    from virtualvector.storage.errors import BadModelFile
+
+    if about is None or not about.keys() >= _NOTES:
+        return None
+    try:
+        _check_notes(model, about)
+    except ValueError as error:
+        raise BadModelFile(f"{path.name}: notes: {error}.") from error
+    return about
+
+
+def _check_notes(model: Any, about: dict[str, Any]) -> None:
+    from virtualvector.evaluation import Tally
+
+    if not isinstance(about["label"], str | None):
+        raise ValueError(f"found the label {shortly(about['label'])}; expected a name")
+    names = getattr(model, "feature_names_in_", ())
+    named = getattr(model, "is_categorical_", ())
+    if about["columns"] != [[str(n), bool(k)] for n, k in zip(names, named, strict=False)]:
+        raise ValueError(f"found columns {shortly(about['columns'])}; expected those of the model")
+    for name in ("passes", "rows", "strange"):
+        if type(about[name]) is not int or not 0 <= about[name] < 2**53:
+            raise ValueError(f"found {name} {shortly(about[name])}; expected a number of them")
+    tally = Tally.from_dict(about["tally"])
+    if tally.now.n_rows > model.n_seen_ or not {*tally.classes} <= {*map(str, model.classes_)}:
+        raise ValueError("found a tally of other rows or classes; expected those of the model")

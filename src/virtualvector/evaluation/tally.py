@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -16,6 +17,7 @@ LONGEST = 256  # moments remembered
 FINEST = 16  # rows between two of them, at first
 RECENT = 1_000  # rows
 _LEAST = 1e-300  # of a probability whose logarithm is taken
+_ROUNDING = 1e-6  # of means
 
 
 class Moment(NamedTuple):
@@ -182,14 +184,36 @@ class Tally:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what `as_dict` was made of."""
-        return cls(
-            classes=tuple(str(name) for name in stored["classes"]),
-            now=Moment(*stored["now"]),
-            past=tuple(Moment(*moment) for moment in stored["past"]),
-            every=int(stored["every"]),
-            of_second=_rows_of(stored["of_second"]),
-            of_likeliest=_rows_of(stored["of_likeliest"]),
+        """Return what `as_dict` was made of; raise ValueError if nothing can have been."""
+        try:
+            tally = cls(
+                classes=tuple(stored["classes"]),
+                now=Moment(*stored["now"]),
+                past=tuple(Moment(*moment) for moment in stored["past"]),
+                every=stored["every"],
+                of_second=_rows_of(stored["of_second"]),
+                of_likeliest=_rows_of(stored["of_likeliest"]),
+            )
+            fits = tally._is_one()
+        except (TypeError, ValueError, LookupError, ArithmeticError):
+            fits = False
+        if not fits:
+            raise ValueError("found a tally that does not add up; expected that of a stream")
+        return tally
+
+    def _is_one(self) -> bool:
+        """Whether rows can have added up to it."""
+        n_rows, every = self.now.n_rows, self.every
+        return (
+            all(type(name) is str for name in self.classes)
+            and list(self.classes) == sorted(set(self.classes))
+            and all(_follows(*both) for both in pairwise((BEFORE_ALL, *self.past, self.now)))
+            and type(every) is int
+            and every in [FINEST * 2**k for k in range(53)]
+            and len(self.past) == n_rows // every <= LONGEST
+            and all(m.n_rows == k * every for k, m in enumerate(self.past, start=1))
+            and _is_binned(self.of_likeliest, range(n_rows, n_rows + 1))
+            and _is_binned(self.of_second, range(n_rows + 1))
         )
 
 
@@ -210,6 +234,33 @@ def _binned(
 
 def _rows_of(bins: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(number) for number in row) for row in bins)
+
+
+def _follows(before: Moment, after: Moment) -> bool:
+    """Whether more rows can have led from one moment to another."""
+    counts = all(type(n) is int and 0 <= n < 2**53 for n in after[:2])
+    _, error, log_loss, brier = between(before, after)
+    off = _ROUNDING * (1.0 + _ROUNDING * after.log_loss)  # a sum that is large has few digits left
+    return (
+        counts
+        and after.n_rows >= before.n_rows
+        and 0.0 <= error <= 1.0
+        and -off <= log_loss <= off - math.log(_LEAST)
+        and -off <= brier <= 1.0 + off
+    )
+
+
+def _is_binned(bins: tuple[tuple[float, ...], ...], n_rows: range) -> bool:
+    """Whether bins hold as many rows as they may, and as many that came true as there are."""
+    counts, predicted, came = np.array(bins).reshape(3, BINS)
+    return bool(
+        np.isfinite(bins).all()
+        and np.all(counts >= 0)
+        and np.array_equal(counts, np.floor(counts))
+        and int(counts.sum()) in n_rows
+        and np.all((came >= 0) & (came <= counts))
+        and np.all((predicted >= 0) & (predicted <= counts * (1.0 + _ROUNDING)))
+    )
 
 
 def between(start: Moment, stop: Moment) -> Stretch:

@@ -15,16 +15,16 @@ from virtualvector.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
-_LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
+LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
 _FIRST = 10.0  # rows of which each counts in full
 _EDGE = 4.0  # standard deviations beyond which a later one does not
-_LARGEST = 1e150  # squares of what is larger overflow
+LARGEST = 1e150  # squares of what is larger overflow
 
 
 @compiled
 def _asinh(x: float) -> float:
     """Asinh to 16 digits after the point, which is all that inputs need, in half the time."""
-    size = min(abs(x), _LARGEST)
+    size = min(abs(x), LARGEST)
     far = math.log(size + math.sqrt(size * size + 1.0))
     return far if x > 0.0 else -far
 
@@ -44,8 +44,8 @@ def scale_rows(
             if math.isnan(value):
                 scaled[t, k] = 0.0
                 continue
-            value = min(max(value, -_LARGEST), _LARGEST)
-            count = min(counts[k] + 1.0, _LONGEST_MEMORY)
+            value = min(max(value, -LARGEST), LARGEST)
+            count = min(counts[k] + 1.0, LONGEST_MEMORY)
             apart = value - means[k]
             if count > _FIRST and squares[k] > 0.0:
                 # A value far out counts as one at the edge: one slip should not blind the column.

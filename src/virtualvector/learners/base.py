@@ -299,12 +299,22 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         return {"rows": self.n_seen_} | _history(self._posterior.states)
 
     def _check_learned(self) -> Labels:
-        n_weights = self._posterior.check()
-        if n_weights - self.n_features_in_ not in (0, 1):
-            raise ValueError(f"found {n_weights} weights for {self.n_features_in_} columns")
-        if not 0.0 < self._scale < math.inf:
-            raise ValueError(f"found weights in units of {self._scale}; expected a positive number")
-        return self._posterior.classes
+        n_weights, expected = self._posterior.check(), self.n_features_in_ + self.fit_intercept
+        if n_weights != expected:
+            raise ValueError(f"found {n_weights} weights; expected {expected}, as parameters say")
+        known, given = self._posterior, self._settings()
+        same = {
+            name: found == getattr(known.settings, name) for name, found in given._asdict().items()
+        }
+        same["settling"] = self._settling() == known.settling
+        same["prior_variance"] = float(np.sqrt(self.prior_variance)) == self._scale
+        if not all(same.values()):
+            changed = ", ".join(name for name, is_same in same.items() if not is_same)
+            raise ValueError(
+                f"found parameters that give another {changed} than what was learned with; "
+                "expected the same: set them back, or fit anew"
+            )
+        return known.classes
 
 
 def _history(states: tuple[State, ...]) -> dict[str, float]:

@@ -26,7 +26,8 @@ from virtualvector.posterior import (
     standardised_margins,
     with_more_weights,
 )
-from virtualvector.posterior.validity import check_settings, check_state
+from virtualvector.posterior.state import ROWS
+from virtualvector.posterior.validity import check_settings, check_state, check_work
 
 Labels = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -72,15 +73,18 @@ class OneAgainstRest:
         n_weights = len(self.states[0].mean) if self.states else 0
         if not np.array_equal(np.unique(self.classes), self.classes):
             raise ValueError(f"found classes {self.classes!r:.60}; expected them sorted")
-        if len(self.states) != n_states or (n_classes == 0 and self.unseen is None):
+        if len(self.states) != n_states or n_classes == 0:
             raise ValueError(f"found {len(self.states)} posteriors for {n_classes} classes")
-        for settings in (self.settings, self.settling):
-            if settings is not None:
-                check_settings(settings)
-        for state in (*self.states, *(() if self.unseen is None else (self.unseen,))):
+        all_settings = [s for s in (self.settings, self.settling) if s is not None]
+        for settings in all_settings:
+            check_settings(settings)
+        states = [*self.states, *(() if self.unseen is None else (self.unseen,))]
+        for state in {id(state): state for state in states}.values():  # many may be the same
             check_state(state, self.settings)
-            if len(state.mean) != n_weights:
-                raise ValueError(f"found posteriors of {n_weights} and {len(state.mean)} weights")
+            for settings in all_settings:
+                check_work(state, settings)
+            if len(state.mean) != n_weights or state.counts[ROWS] != states[0].counts[ROWS]:
+                raise ValueError("found posteriors of different weights or rows; expected the same")
         return n_weights
 
     def learn(self, rows: Array, labels: Labels) -> OneAgainstRest:

@@ -6,12 +6,14 @@ from abc import abstractmethod
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from virtualvector.kernels.processor import processor
+from virtualvector.learners.checking import checked_classes
 from virtualvector.learners.one_against_rest import Labels
 from virtualvector.storage.disk import replace_file
 from virtualvector.storage.document import Arrays, to_bytes
@@ -22,11 +24,19 @@ from virtualvector.storage.tree import pack, unpack
 PROGRAM = f"virtualvector {version('virtualvector')}"
 
 
+class Origin(NamedTuple):
+    """What was read from a file, and on which kind of processor it had been learned."""
+
+    processor: str
+    learned: dict[str, Any]
+
+
 class Saving(BaseEstimator):
     """An estimator that can be written to a file, by the types that it declares."""
 
     # What was learned is in attributes of these names, after an underscore, and types.
     _learned: ClassVar[dict[str, Any]]
+    _origin: Origin | None = None  # if it was read from a file
     n_features_in_: int
     classes_: Labels
 
@@ -73,7 +83,7 @@ def contents_of(model: Saving, about: dict[str, Any] | None = None) -> bytes:
         raise TypeError(f"found a {type(model).__name__}; expected a learner of virtualvector's")
     model._validate_params()
     model._check_learned()
-    state, arrays = pack({n: getattr(model, f"_{n}") for n in model._learned}, model._learned)
+    state, arrays = pack(_learned_by(model), model._learned)
     document = _header_of(model, about)._asdict() | {"state": state}
     return to_bytes(document, arrays)
 
@@ -87,9 +97,13 @@ def restored(kind: type[Saving], header: Header, state: Any, arrays: Arrays) -> 
         if len(header.columns) != header.n_columns:
             raise Misfit(f"found {len(header.columns)} names; expected {header.n_columns} columns")
         model.feature_names_in_ = np.array(header.columns, dtype=object)
-    for name, value in unpack(state, arrays, kind._learned).items():
+    learned = unpack(state, arrays, kind._learned)
+    for name, value in learned.items():
         setattr(model, f"_{name}", value)
+    model._origin = Origin(header.processor, learned)
     model.classes_ = model._check_learned()
+    if len(model.classes_):
+        checked_classes(model.classes_)
     described = _header_of(model, header.about)
     if described._replace(format=header.format, program=header.program) != header:
         raise Misfit("found a header that does not describe the model; expected one that does")
@@ -110,7 +124,22 @@ def _header_of(model: Saving, about: dict[str, Any] | None) -> Header:
         classes=(classes.astype(str) if classes.dtype.kind in "Mm" else classes).tolist(),
         counters=model._counters(),
         about=about,
+        processor=_learned_on(model),
     )
+
+
+def _learned_by(model: Saving) -> dict[str, Any]:
+    return {name: getattr(model, f"_{name}") for name in model._learned}
+
+
+def _learned_on(model: Saving) -> str:
+    """Return the kind of processor that learned last; what learns is never changed in place."""
+    origin = model._origin
+    if origin is not None:
+        now = _learned_by(model)
+        if all(now[name] is origin.learned[name] for name in now):
+            return origin.processor
+    return processor()
 
 
 def _parameter_kinds(kind: type[Saving]) -> dict[str, Any]:

@@ -1,16 +1,33 @@
-"""Whether a state that comes from outside is one: compiled code does not look."""
+"""Whether a state that comes from outside is one: compiled code does not look.
+
+What learning keeps true is tested with room to spare: at least a thousand times what rows of any
+length, contradictions and wrong labels have been seen to lead to.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from virtualvector.kernels.triangular import Array
+from virtualvector.posterior.stand_in import SMALLEST
 from virtualvector.posterior.state import (
+    DIVERGENCE_LOST,
+    EVICTED,
+    IGNORED,
+    LOG_EVIDENCE,
+    MERGED,
     POINTS,
+    ROWS,
+    SEEN_DIVERGENCE,
     SEEN_EASE,
+    SEEN_MEAN,
     SEEN_VARIANCE,
+    SWEEPS,
+    UNSETTLED,
     Settings,
     State,
     Strategy,
@@ -21,6 +38,31 @@ from virtualvector.posterior.state import (
 
 _MOST_PAIRS = 2**20  # memory is set aside for as many
 _LARGEST_COUNT = 2**53
+# As many sweeps as `EPClassifier` makes by default are fine whatever they cost; more, while all
+# that they may multiply, at a row that EP never comes to rest at, is a matter of a second.
+_USUAL_SWEEPS = 1000
+_MOST_WORK = 1e9
+
+# Of the prior's variance, along any direction. Rows narrow it no further than to `SMALLEST` each.
+# Without label noise only merging and forgetting ever widen it. With it, and no margin noise, a row
+# that comes again and again with either label widens window-EP's by a third each time; that is let
+# go on until products would overflow.
+_NARROWEST = 1e-18
+_WIDEST, _WIDEST_WITH_LABEL_NOISE = 1e4, 1e150
+# How far a mean is from zero, squared, in the Gaussian's own standard deviations: matching the
+# factor of a row adds less than two to it. Where one direction is much wider than others, digits
+# are left for its own deviations only.
+_FARTHEST_PER_ROW = 1e4
+_MOST_UNEQUAL = 1e26
+_FARTHEST_SITE_PER_ROW = 1e2  # what one stand-in may say, in the same units
+_FARTHEST_SITE_OF_EP = 1e16  # where nothing has to take it in, rows contradict each other freely
+_MOST_NOISE = 1e150  # a row with 1e100 is not learned; merging adds up
+_LARGEST_LENGTH = 1e10  # of merged points, whose rounding errors grow when they are merged again
+_LARGEST_SUM = 1e250
+_MOST_DIVERGENCE = 1e3  # of one factor; log((1 − ε)/ε) for the smallest number ε is 744
+_OFF = 1e-8  # what may be rounding in numbers that follow from others
+_MOST_WORN = 1e-20  # products are computed anew when variances have become 1e-6 of what they were
+_WORN = 0.01  # see `stand_in.worn_out`: what is narrower is computed anew before the next row
 
 
 def check_settings(settings: Settings) -> None:
@@ -38,6 +80,18 @@ def check_settings(settings: Settings) -> None:
     for name, is_allowed in allowed.items():
         if not is_allowed:
             raise ValueError(f"found {name} = {getattr(settings, name)!r}, out of range")
+
+
+def check_work(state: State, settings: Settings) -> None:
+    """Raise ValueError if EP may take hours for a row: nothing interrupts it."""
+    points, weights = state.points.shape
+    visit = len(state.gram) ** 2 if len(state.gram) else weights**2
+    most = max(_USUAL_SWEEPS, int(_MOST_WORK / (points * visit)))
+    if settings.max_sweeps > most:
+        raise ValueError(
+            f"found max_sweeps = {settings.max_sweeps} over {points} points of {weights} weights; "
+            f"expected at most {most}"
+        )
 
 
 def check_state(state: State, settings: Settings) -> None:
@@ -58,17 +112,16 @@ def check_state(state: State, settings: Settings) -> None:
     for name, array in state._asdict().items():
         if not np.isfinite(array).all():
             raise ValueError(f"found nan or infinity in {name}; expected finite numbers")
-    n = int(state.counts[POINTS])
-    most = len(state.points)
-    if settings.strategy != Strategy.NEVER:
-        most = min(most, settings.buffer_size)
-    if not 0 <= n <= most:
-        raise ValueError(f"found {n} points; expected 0 to {most}")
-    if np.any(state.counts < 0) or np.any(state.counts > _LARGEST_COUNT):
-        raise ValueError(f"found counts {state.counts.tolist()}; expected none below zero")
-    _check_factor("factor", state.factor)
-    _check_factor("weight_factor", state.weight_factor)
-    _check_points(state, n)
+    _check_counts(state, settings)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = 1.0 + float(state.counts[ROWS])
+        _check_gaussian(state.mean, state.factor, rows, settings)
+        if len(state.weight_mean):
+            _check_gaussian(state.weight_mean, state.weight_factor, rows, settings)
+        _check_points(state, settings)
+        _check_stand_ins(state, settings, rows)
+        if len(state.gram):
+            _check_margins(state, rows)
 
 
 def _check_shapes(state: State, settings: Settings) -> None:
@@ -84,9 +137,16 @@ def _check_shapes(state: State, settings: Settings) -> None:
         _check_shape(name, getattr(state, name).shape, shape)
     if not (d >= 1 and 1 <= c <= most_points(settings)):
         raise ValueError(f"found {d} weights and room for {c} points; expected at least one each")
-    expected = empty_state(d, settings, capacity=c, margin_space=in_margin_space)
-    for name, array in expected._asdict().items():
-        _check_shape(name, getattr(state, name).shape, array.shape)
+    for name, shape in _shapes(d, settings, c, in_margin_space).items():
+        _check_shape(name, getattr(state, name).shape, shape)
+
+
+@lru_cache(maxsize=64)
+def _shapes(
+    n_weights: int, settings: Settings, capacity: int, margin_space: bool
+) -> dict[str, tuple[int, ...]]:
+    empty = empty_state(n_weights, settings, capacity, margin_space)
+    return {name: array.shape for name, array in empty._asdict().items()}
 
 
 def _check_shape(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
@@ -94,21 +154,134 @@ def _check_shape(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -
         raise ValueError(f"found {name} of shape {found}; expected {expected}")
 
 
-def _check_factor(name: str, factor: Array) -> None:
+def _check_counts(state: State, settings: Settings) -> None:
+    n = int(state.counts[POINTS])
+    most = len(state.points)
+    if settings.strategy != Strategy.NEVER:
+        most = min(most, settings.buffer_size)
+    if not 0 <= n <= most:
+        raise ValueError(f"found {n} points; expected 0 to {most}")
+    found = state.counts.tolist()
+    if min(found) < 0 or max(found) > _LARGEST_COUNT:
+        raise ValueError(f"found counts {found}; expected none below zero")
+    rows, sweeps = found[ROWS], found[SWEEPS]
+    # Each row is still a point, or was evicted, merged with another or ignored.
+    if rows != n + found[EVICTED] + found[MERGED] + found[IGNORED]:
+        raise ValueError(f"found counts {found}; expected as many rows as became something")
+    # EP runs when a row comes, and once more after a merge.
+    if found[UNSETTLED] > found[EVICTED] or sweeps > 2 * settings.max_sweeps * rows:
+        raise ValueError(f"found counts {found}; expected no more sweeps than rows allow")
+    evidence, lost = state.sums[LOG_EVIDENCE], state.sums[DIVERGENCE_LOST]
+    if not -_LARGEST_SUM <= evidence <= 0.0 or abs(lost) > _MOST_DIVERGENCE * rows:
+        raise ValueError(f"found sums {state.sums.tolist()} over {rows} rows, out of range")
+    born = state.born[:n]
+    if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < n:
+        raise ValueError("found points of rows that did not come; expected a row for each")
+
+
+def _check_gaussian(mean: Array, factor: Array, rows: float, settings: Settings) -> None:
+    """Check N(mean, factorᵀfactor): that it is one, how wide, and how far from the prior."""
     if np.any(np.triu(factor, 1)) or np.any(np.diagonal(factor) <= 0.0):
         raise ValueError(
-            f"found {name} that is not lower triangular with a positive diagonal; expected that"
+            "found a factor that is not lower triangular with a positive diagonal; expected that"
         )
+    inverse, _ = dtrtri(factor.T)  # of Uᵀ, which lies in memory as Fortran has it
+    d, widest = len(mean), _WIDEST_WITH_LABEL_NOISE if settings.label_noise > 0.0 else _WIDEST
+    wide, narrow = np.square(factor).sum(), np.square(inverse).sum()  # traces of V and its inverse
+    if not (wide <= d * widest and narrow <= d / _NARROWEST):
+        raise ValueError(
+            f"found a posterior wider than {widest:.0e} or narrower than {_NARROWEST:.0e} of the "
+            "prior; expected one between"
+        )
+    far = np.square(inverse @ mean).sum()
+    if wide * narrow > d * d * _MOST_UNEQUAL:
+        far = np.square(mean).sum() / wide
+    if not far <= _FARTHEST_PER_ROW * rows:
+        raise ValueError("found a mean that rows cannot have led to; expected it closer to zero")
 
 
-def _check_points(state: State, n: int) -> None:
-    lengths = np.linalg.norm(state.points[:n], axis=1)
-    if np.any(np.abs(lengths - 1.0) > 1e-6):
+def _check_points(state: State, settings: Settings) -> None:
+    n = int(state.counts[POINTS])
+    points, noises = state.points[:n], state.noises[:n]
+    lengths = np.linalg.norm(points, axis=1)
+    off = _LARGEST_LENGTH if may_merge(settings) else 1.0 + 1e-6
+    if not np.all((lengths >= 1.0 / off) & (lengths <= off)):
         raise ValueError("found points of other lengths than one; expected one")
-    if np.any(state.noises[:n] < 0.0) or np.any(state.born[:n] < 0):
-        raise ValueError("found points with negative noises or rows; expected none below zero")
-    if np.any(state.seen[:n, [SEEN_VARIANCE, SEEN_EASE]] < 0.0):
-        raise ValueError("found seen with negative variances or ease; expected none below zero")
+    some = settings.margin_noise > 0.0 or settings.half_life < math.inf
+    if np.any(noises < 0.0) or np.any(noises > (_MOST_NOISE if some else 0.0)):
+        raise ValueError("found points with noises that rows do not have; expected theirs")
+    if len(state.distances):
+        squares = np.square(lengths)
+        exact = squares[:, np.newaxis] + squares - 2.0 * points @ points.T
+        apart = np.abs(state.distances[:n, :n] - exact)
+        if not np.all(apart <= _OFF * (1.0 + squares[:, np.newaxis] + squares)):
+            raise ValueError("found distances that points do not have; expected theirs")
+        _check_padding("distances", state.distances, n)
+
+
+def _check_stand_ins(state: State, settings: Settings, rows: float) -> None:
+    """Check the stand-ins of factors: what a residual would become if it took one in."""
+    n = int(state.counts[POINTS])
+    precisions, shifts = state.precisions[:n], state.shifts[:n]
+    if np.any(np.abs(precisions) > 1.01 / SMALLEST):
+        raise ValueError("found precisions that stand-ins do not have; expected smaller ones")
+    if settings.label_noise == 0.0 and np.any(precisions < 0.0):
+        raise ValueError("found negative precisions; expected none without label noise")
+    variances = np.square(state.factor @ state.points[:n].T).sum(axis=0)
+    never = settings.strategy == Strategy.NEVER
+    most = _FARTHEST_SITE_OF_EP if never else _FARTHEST_SITE_PER_ROW
+    said = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
+    if not np.all(said <= most * rows):
+        raise ValueError("found shifts that stand-ins do not have; expected smaller ones")
+
+
+def _check_margins(state: State, rows: float) -> None:
+    """Check the margins of points under r, which follow from it, and under q̃."""
+    n = int(state.counts[POINTS])
+    products = state.factor @ state.points[:n].T
+    gram = products.T @ products
+    # Rounding errors stay what they were when products were computed, while all else gets smaller.
+    widths = np.sqrt(np.maximum(np.diagonal(gram), state.fresh[:n]))
+    if not np.all(np.abs(state.products[:, :n] - products) <= _OFF * widths):
+        raise ValueError("found products that points do not have; expected theirs")
+    widths = widths[:, np.newaxis] * widths
+    if not np.all(np.abs(state.gram[:n, :n] - gram) <= 100.0 * _OFF * widths):
+        raise ValueError("found a gram that points do not have; expected theirs")
+    if np.any(state.fresh[:n] > np.diagonal(gram) / _MOST_WORN):
+        raise ValueError("found products that are too old; expected fresher ones")
     for name in ("gram", "covariances"):
-        if np.any(np.diagonal(getattr(state, name))[:n] <= 0.0):
-            raise ValueError(f"found {name} with a diagonal that is not positive; expected that")
+        _check_padding(name, getattr(state, name), n)
+    if np.any(state.products[:, n:]) or np.any(state.margins[n:]):
+        raise ValueError("found margins behind those of the last point; expected zeros")
+    largest = math.sqrt(_WIDEST_WITH_LABEL_NOISE * _FARTHEST_PER_ROW * rows) * _LARGEST_LENGTH
+    seen = state.seen
+    if np.any(state.fresh < 0.0) or np.any(seen[:, [SEEN_VARIANCE, SEEN_EASE]] < 0.0):
+        raise ValueError("found negative variances or ease; expected none below zero")
+    if np.any(np.abs(state.margins) > largest) or np.any(np.abs(seen[:, SEEN_MEAN]) > largest):
+        raise ValueError("found margins that rows cannot have led to; expected smaller ones")
+    if np.any(seen[:, SEEN_DIVERGENCE] > _MOST_DIVERGENCE):
+        raise ValueError("found divergences that no factor has; expected smaller ones")
+    _check_covariances(state, n)
+
+
+def _check_covariances(state: State, n: int) -> None:
+    """Check that margins under q̃ can vary together as they are said to."""
+    covariances = state.covariances[:n, :n]
+    variances = np.diagonal(covariances)
+    if np.any(np.abs(covariances) > _WIDEST_WITH_LABEL_NOISE * _LARGEST_LENGTH**2):
+        raise ValueError("found covariances that margins do not have; expected smaller ones")
+    if np.any(variances <= _WORN * np.diagonal(state.gram)[:n]):
+        return
+    widths = np.sqrt(variances)
+    correlations = covariances / (widths[:, np.newaxis] * widths)
+    try:
+        np.linalg.cholesky(0.5 * (correlations + correlations.T) + 0.01 * np.eye(n))
+    except np.linalg.LinAlgError:
+        raise ValueError("found covariances that no margins have; expected some's") from None
+    if np.any(np.abs(correlations - correlations.T) > 1e-3):
+        raise ValueError("found covariances that are not symmetric; expected that")
+
+
+def _check_padding(name: str, matrix: Array, n: int) -> None:
+    if np.any(matrix[n:]) or np.any(matrix[:n, n:]):
+        raise ValueError(f"found {name} behind those of the last point; expected zeros")

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, get_type_hints
 
 from virtualvector.storage.errors import Misfit, shortly
 from virtualvector.storage.tree import unpack
+from virtualvector.storage.upgrade import with_header
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Header(NamedTuple):
@@ -22,6 +23,7 @@ class Header(NamedTuple):
     classes: list[Any]
     counters: dict[str, Any]
     about: dict[str, Any] | None  # notes of whoever saved it
+    processor: str  # the kind that it was learned on
 
 
 def split(document: dict[str, Any]) -> tuple[Header, Any]:
@@ -32,6 +34,6 @@ def split(document: dict[str, Any]) -> tuple[Header, Any]:
             f"found format {shortly(found)}; expected 1 to {FORMAT}: a later version may have "
             "written it"
         )
-    rest = dict(document)
+    rest = with_header(found, document)
     state = rest.pop("state", None)
     return Header(**unpack(rest, {}, get_type_hints(Header))), state

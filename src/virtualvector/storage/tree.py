@@ -30,6 +30,12 @@ from virtualvector.storage.plain import PLAIN, expected
 
 _SAME = "same as"
 
+# What is learned next is no longer the same, and takes memory of its own. So records that are only
+# named may not hold much more, all together, than those before them that are written out.
+_NAMED_ANYWAY = 2**26  # bytes
+_NAMED_PER_BYTE = 4
+_PER_ARRAY = 256  # bytes that an array takes beside its entries
+
 
 def pack(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
     """Return named values as JSON and arrays.
@@ -64,6 +70,35 @@ class _Packed(NamedTuple):
     node: Any
     arrays: Arrays
     key: Any  # equal for what is the same to the last bit, and only for that
+    n_bytes: int = 0  # in memory, if it were written out
+
+
+class _Extent(NamedTuple):
+    """The bytes that there are in memory so far."""
+
+    written: int = 0  # arrays
+    named: int = 0  # arrays in records that are only named
+    labels: int = 0
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.named + self.labels <= _NAMED_ANYWAY + _NAMED_PER_BYTE * self.written
+
+    @property
+    def of_arrays(self) -> int:
+        return self.written + self.named
+
+    def with_array(self, n_bytes: int) -> _Extent:
+        return self._replace(written=self.written + n_bytes)
+
+    def with_named(self, n_bytes: int) -> _Extent:
+        return self._replace(named=self.named + n_bytes)
+
+    def with_labels(self, n_bytes: int, path: str) -> _Extent:
+        extent = self._replace(labels=self.labels + n_bytes)
+        if not extent.is_allowed:
+            raise Misfit(f"{path}: found labels of {n_bytes:,} bytes; expected fewer")
+        return extent
 
 
 class _Packer:
@@ -71,12 +106,27 @@ class _Packer:
 
     def __init__(self) -> None:
         self._paths: dict[Any, str] = {}
+        self._labels: set[str] = set()
+        self._extent = _Extent()
 
     def pack(self, value: Any, kind: Any, path: str) -> _Packed:
+        packed = self._packed(value, kind, path)
+        if path in packed.arrays:
+            self._extent = self._extent.with_array(packed.n_bytes)
+        elif isinstance(packed.node, dict) and isinstance(value, np.ndarray):
+            self._add_labels(packed.key, value.nbytes, path)
+        return packed
+
+    def _add_labels(self, key: str, n_bytes: int, path: str) -> None:
+        if key not in self._labels:
+            self._labels.add(key)
+            self._extent = self._extent.with_labels(n_bytes, path)
+
+    def _packed(self, value: Any, kind: Any, path: str) -> _Packed:
         kind = spelled_out(kind)
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
-            return _plain(None) if value is None else self.pack(value, _one_or_none(kind), path)
+            return _plain(None) if value is None else self._packed(value, _one_or_none(kind), path)
         if kind in PLAIN:
             return _plain(PLAIN[kind].to_node(value, path))
         if origin is np.ndarray:
@@ -101,17 +151,20 @@ class _Packer:
         fields = fields_of(kind)
         if not isinstance(value, kind):
             value = kind(*value)  # a plain tuple in place of a named one
+        before = self._extent
         packed = {
             name: self.pack(getattr(value, name), each, f"{path}/{name}")
             for name, each in fields.items()
         }
         key = (kind, *(each.key for each in packed.values()))
+        n_bytes = sum(each.n_bytes for each in packed.values())
         if _is_immutable(kind):
-            earlier = self._paths.setdefault(key, path)
-            if earlier != path:
-                return _Packed({_SAME: earlier}, {}, key)
+            earlier, extent = self._paths.setdefault(key, path), before.with_named(n_bytes)
+            if earlier != path and (n_bytes == 0 or extent.is_allowed):
+                self._extent = extent
+                return _Packed({_SAME: earlier}, {}, key, n_bytes)
         node = {name: each.node for name, each in packed.items()}
-        return _Packed(node, _union(packed.values()), key)
+        return _Packed(node, _union(packed.values()), key, n_bytes)
 
 
 class _Unpacker:
@@ -120,6 +173,9 @@ class _Unpacker:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self._records: dict[str, Any] = {}
+        self._sizes: dict[str, int] = {}  # of those records, in bytes
+        self._labels: dict[str, Any] = {}  # the same ones are made once
+        self._extent = _Extent()
 
     def unpack(self, node: Any, kind: Any, path: str) -> Any:
         kind = spelled_out(kind)
@@ -157,7 +213,13 @@ class _Unpacker:
             earlier = self._records.get(expected(node[_SAME], str, path))
             if type(earlier) is not kind:
                 raise Misfit(f"{path}: found {shortly(node)}; expected an earlier {kind.__name__}")
+            n_bytes = self._sizes[node[_SAME]]
+            extent = self._extent.with_named(n_bytes)
+            if n_bytes and not extent.is_allowed:
+                raise Misfit(f"{path}: found {shortly(node)}; expected it written out again")
+            self._extent = extent
             return earlier
+        before = self._extent.of_arrays
         values = self.fields(node, fields_of(kind), path)
         if issubclass(kind, tuple):
             record = kind(**values)
@@ -165,6 +227,7 @@ class _Unpacker:
             record = object.__new__(kind)  # as it was, not as its constructor would make it
             vars(record).update(values)
         self._records[path] = record
+        self._sizes[path] = self._extent.of_arrays - before
         return record
 
     def _dictionary(self, node: Any, kinds: tuple[Any, Any], path: str) -> dict[Any, Any]:
@@ -180,7 +243,11 @@ class _Unpacker:
 
     def _array(self, node: Any, dtype: Any, path: str) -> Any:
         if dtype is None:
-            return labels_from_node(node, path)
+            name = repr(node)
+            if name not in self._labels:
+                self._labels[name] = labels = labels_from_node(node, path)
+                self._extent = self._extent.with_labels(labels.nbytes, path)
+            return self._labels[name]
         if node != path or path not in self.arrays:
             raise Misfit(f"{path}: found {shortly(node)}; expected an array of that name")
         array = self.arrays.pop(path)
@@ -190,6 +257,7 @@ class _Unpacker:
             raise Misfit(f"{path}: found an array with nan or infinity; expected finite numbers")
         if dtype == np.bool_ and np.any(array.view(np.uint8) > 1):
             raise Misfit(f"{path}: found bytes other than 0 and 1; expected truth values")
+        self._extent = self._extent.with_array(array.nbytes + _PER_ARRAY)
         return array
 
 
@@ -199,7 +267,7 @@ def _packed_array(value: Any, dtype: Any, path: str) -> _Packed:
     if not isinstance(value, np.ndarray) or value.dtype != dtype or not np.isfinite(value).all():
         raise Misfit(f"{path}: found {shortly(value)}; expected an array of finite {dtype}")
     digest = hashlib.sha256(np.ascontiguousarray(value).data).digest() if value.size else b""
-    return _Packed(path, {path: value}, (value.shape, digest))
+    return _Packed(path, {path: value}, (value.shape, digest), value.nbytes + _PER_ARRAY)
 
 
 def _plain(node: Any) -> _Packed:
@@ -207,7 +275,8 @@ def _plain(node: Any) -> _Packed:
 
 
 def _joined(parts: list[_Packed]) -> _Packed:
-    return _Packed([p.node for p in parts], _union(parts), tuple(p.key for p in parts))
+    n_bytes = sum(p.n_bytes for p in parts)
+    return _Packed([p.node for p in parts], _union(parts), tuple(p.key for p in parts), n_bytes)
 
 
 def _union(parts: Any) -> Arrays:

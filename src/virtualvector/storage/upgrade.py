@@ -1,4 +1,4 @@
-"""What was learned, as an older format has it, turned into the present one."""
+"""What a file of an older format says, turned into what one of the present format would."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import numpy as np
 
 from virtualvector.storage.document import Arrays
 from virtualvector.storage.errors import Misfit
+
+
+def with_header(format: int, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of such a format with the header that the present one has."""
+    if format < 3:
+        if "processor" in document:
+            raise Misfit(f"found a processor; expected none in format {format}")
+        return document | {"processor": "unknown"}
+    return dict(document)
 
 
 def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:

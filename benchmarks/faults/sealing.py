@@ -1,5 +1,7 @@
 """Files that say something wrong, with a checksum that is right."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 
