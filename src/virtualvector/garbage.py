@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def garbage_left_alone() -> Iterator[None]:
     """Do not look for garbage in here: much is made that stays, and all of it is searched often."""
     was_enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if was_enabled:

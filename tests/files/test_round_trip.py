@@ -39,7 +39,7 @@ def same(one, other):
 
 def assert_same_model(one, other):
     assert type(one) is type(other)
-    mine, yours = vars(one), dict(vars(other))
+    mine, yours = one.__getstate__(), other.__getstate__()
     yours.pop("_origin")
     assert mine.keys() == yours.keys()
     if yours.get("experts") is not None:  # any sequence will do

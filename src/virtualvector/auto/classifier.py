@@ -30,17 +30,17 @@ from virtualvector.learners.checking import (
     check_same_kind,
     checked_classes,
     checked_labels,
-    unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, Stated
 from virtualvector.learners.saving import Saving
+from virtualvector.turns import TakesTurns, learned_whole, of_one_moment
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
 NAMES_TO_EXPECT = 2  # in a column of them, to begin with
 _LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 
 
-class AutoVVMClassifier(ClassifierMixin, Saving):
+class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -158,13 +158,13 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn labelled rows from scratch, in one pass, in the order given."""
-        with unchanged_by_errors(self):
-            self._forget()
-            self._validate_params()
-            columns, labels = self._checked(X, y)
-            self._start(columns, np.unique(labels))
-            self._learn(columns, labels)
-            return self
+        with learned_whole(self) as twin:
+            twin._forget()
+            twin._validate_params()
+            columns, labels = twin._checked(X, y)
+            twin._start(columns, np.unique(labels))
+            twin._learn(columns, labels)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows. Any way to cut a stream into calls gives the same result.
@@ -184,10 +184,9 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         self
             The classifier, having learned the rows. After an error it has learned none of them.
         """
-        with unchanged_by_errors(self):
-            columns, labels = self._more(X, y, classes)
-            self._learn(columns, labels)
-            return self
+        with learned_whole(self) as twin:
+            twin._learn(*twin._more(X, y, classes))
+        return self
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it, in one pass; what is learned is as by `partial_fit`.
@@ -219,12 +218,12 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         >>> said.probabilities[:4].round(1).tolist()
         [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.0, 0.4], [0.6, 0.0, 0.4]]
         """
-        if classes is None and not hasattr(self, "_committee"):
-            classes = y
-        with unchanged_by_errors(self):
-            columns, labels = self._more(X, y, classes)
-            probabilities = self._learn(columns, labels)
-            likely = self.classes_[np.argmax(probabilities, axis=1)]
+        with learned_whole(self) as twin:
+            if classes is None and not hasattr(twin, "_committee"):
+                classes = y
+            columns, labels = twin._more(X, y, classes)
+            probabilities = twin._learn(columns, labels)
+            likely = twin.classes_[np.argmax(probabilities, axis=1)]
             if not probabilities[0].any():
                 likely[0] = labels[0]
             return Stated(likely, probabilities)
@@ -239,21 +238,24 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         self
             The classifier.
         """
-        check_is_fitted(self)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"Found the classes {self.classes_.tolist()!r} so far; expected at least two "
-                "before no more may come."
-            )
-        self._committee = self._committee.closed()
+        with learned_whole(self) as twin:
+            check_is_fitted(twin)
+            if len(twin.classes_) < 2:
+                raise ValueError(
+                    f"Found the classes {twin.classes_.tolist()!r} so far; expected at least two "
+                    "before no more may come."
+                )
+            twin._committee = twin._committee.closed()
         return self
 
+    @of_one_moment
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row: the mix of what experts say."""
         check_is_fitted(self)
         columns = self._checked_rows(X)
         return self._committee.predict(self._inputs.scale(columns.values))
 
+    @of_one_moment
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row."""
         check_is_fitted(self)
@@ -265,6 +267,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         logarithms: Array = np.log(np.maximum(self.predict_proba(X), _LEAST))
         return logarithms
 
+    @of_one_moment
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of the second of two classes, or of each class, one column each."""
         logs = self.predict_log_proba(X)
@@ -333,6 +336,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         return int(self._committee.awake.sum())
 
     @property
+    @of_one_moment
     def n_bytes_(self) -> int:
         """The memory that everything learned takes; without the waves, which a seed gives."""
         check_is_fitted(self)
@@ -349,6 +353,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         return inspection.counters(self._committee)
 
     @property
+    @of_one_moment
     def coefficients_(self) -> list[dict[str, Any]]:
         """The weights of the columns for the most trusted expert, all of whom see them linearly.
 
@@ -361,6 +366,7 @@ class AutoVVMClassifier(ClassifierMixin, Saving):
         return inspection.coefficients(self._committee, self._labels())
 
     @property
+    @of_one_moment
     def virtual_points_(self) -> Array | list[Array]:
         """The virtual points of the most trusted expert, which may have none.
 

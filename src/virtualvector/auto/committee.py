@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from virtualvector.auto.record import Moment, Record
 from virtualvector.auto.watch import Watch
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
+from virtualvector.turns import computed_once
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
@@ -91,7 +91,7 @@ class Committee:
         """Whether there is one expert only, with whom nothing is mixed, corrected or changed."""
         return len(self.at_start) == 1
 
-    @cached_property
+    @computed_once
     def operations(self) -> float:
         """About how many multiplications the next row takes."""
         awake = np.flatnonzero(self.awake)

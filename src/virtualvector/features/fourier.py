@@ -14,13 +14,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.frames import validated
+from virtualvector.turns import TakesTurns, learned_whole, of_one_moment
 
 _ROWS_FOR_MEDIAN = 1000
 # A phase this large has long lost its digits; it only has to stay finite in a sum over inputs.
 _LARGEST_INPUT = 1e300
 
 
-class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomFourierFeatures(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesTurns, BaseEstimator
+):
     """Map rows to random waves whose inner products approximate a Gaussian kernel.
 
     The D pairs of features of a row x,
@@ -116,6 +119,11 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         RandomFourierFeatures
             The fitted transformer itself.
         """
+        with learned_whole(self) as twin:
+            twin._fit(X)
+        return self
+
+    def _fit(self, X: ArrayLike) -> None:
         self._validate_params()
         rows: NDArray[Any] = validated(self, X, dtype=np.float64)
         random = check_random_state(self.random_state)
@@ -127,7 +135,6 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             self.bandwidth_ = _median_distance(rows)
         else:
             self.bandwidth_ = float(self.bandwidth)
-        return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit to the first rows of a stream; from then on only check that rows fit.
@@ -148,11 +155,14 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         RandomFourierFeatures
             The fitted transformer itself.
         """
-        if not hasattr(self, "frequencies_"):
-            return self.fit(X)
-        validated(self, X, reset=False, dtype=np.float64)
+        with learned_whole(self) as twin:
+            if hasattr(twin, "frequencies_"):
+                validated(twin, X, reset=False, dtype=np.float64)
+            else:
+                twin._fit(X)
         return self
 
+    @of_one_moment
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Map rows to their features.
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.frames import validated
+from virtualvector.turns import TakesTurns, learned_whole, of_one_moment
 
 Array = NDArray[np.float64]
 
@@ -18,7 +19,7 @@ _QUARTER = 0.25
 _FURTHEST = 1e6
 
 
-class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, TakesTurns, BaseEstimator):
     """Subtract the mean so far and divide by the standard deviation so far, column by column.
 
     `learn_then_transform` does it along a stream: each row is scaled by the mean and the deviation
@@ -56,13 +57,17 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the mean and deviation of rows from scratch."""
-        rows = validated(self, X, dtype=np.float64)
-        self._forget(rows.shape[1])
-        return self._learn(rows)
+        with learned_whole(self) as twin:
+            rows = validated(twin, X, dtype=np.float64)
+            twin._forget(rows.shape[1])
+            twin._learn(rows)
+        return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the mean and deviation of more rows."""
-        return self._learn(self._more(X))
+        with learned_whole(self) as twin:
+            twin._learn(twin._more(X))
+        return self
 
     def learn_then_transform(self, X: ArrayLike) -> Array:
         """Learn each row, then scale it by what is known by then.
@@ -77,11 +82,13 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         ndarray of shape (n_rows, n_inputs)
             The rows, scaled.
         """
-        rows = self._more(X)
-        scaled = np.empty_like(rows)
-        self._learn(rows, scaled)
-        return scaled
+        with learned_whole(self) as twin:
+            rows = twin._more(X)
+            scaled = np.empty_like(rows)
+            twin._learn(rows, scaled)
+            return scaled
 
+    @of_one_moment
     def transform(self, X: ArrayLike) -> Array:
         """Scale rows by what has been learned so far."""
         check_is_fitted(self)
@@ -112,7 +119,7 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         self._mean: Array = np.zeros(n_inputs)
         self._deviation: Array = np.zeros(n_inputs)
 
-    def _learn(self, rows: Array, scaled: Array | None = None) -> Self:
+    def _learn(self, rows: Array, scaled: Array | None = None) -> None:
         """Learn rows one by one; write each, as scaled by then, into ``scaled``."""
         n, mean, deviation = self.n_seen_, self._mean, self._deviation
         for t, row in enumerate(rows * _QUARTER):
@@ -124,7 +131,6 @@ class RunningStandardiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
             if scaled is not None:
                 scaled[t] = _standardised(row, mean, deviation)
         self.n_seen_, self._mean, self._deviation = n, mean, deviation
-        return self
 
 
 def _standardised(rows: Array, mean: Array, deviation: Array) -> Array:

@@ -16,6 +16,8 @@ from numba.extending import register_jitable
 
 from virtualvector.garbage import garbage_left_alone
 from virtualvector.kernels.compiler import ApartCompiler, PartCompiler
+from virtualvector.signals import signals_deferred
+from virtualvector.turns import LOADING, computed_once
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -100,7 +102,8 @@ class _Entry(CPUDispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile, or read what was compiled before."""
-        with garbage_left_alone():
+        # LLVM does not survive an exception at any point, nor a fork that leaves its locks held.
+        with LOADING, signals_deferred(), garbage_left_alone():
             return super().compile(signature)
 
 
@@ -113,7 +116,7 @@ class _Part(CPUDispatcher):
         options |= _OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=options, pipeline_class=compiler)
 
-    @functools.cached_property
+    @computed_once
     def entry(self) -> _Entry:
         """The same function as Python sees it."""
         return _entry(self.py_func)

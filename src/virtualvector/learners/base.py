@@ -19,7 +19,6 @@ from virtualvector.learners.checking import (
     checked_classes,
     checked_rows,
     checked_rows_and_labels,
-    unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest, Stated
 from virtualvector.learners.saving import Saving
@@ -36,6 +35,7 @@ from virtualvector.posterior.state import (
     SWEEPS,
     UNSETTLED,
 )
+from virtualvector.turns import learned_whole, of_one_moment
 
 _COUNTED = {
     "evicted": EVICTED,
@@ -103,10 +103,11 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         self
             The fitted classifier. After an error it is what it was before.
         """
-        self._validate_params()
-        with unchanged_by_errors(self):
-            rows, labels = checked_rows_and_labels(self, X, y, reset=True)
-            return self._learn(self._prior(rows, np.unique(labels)), rows, labels)
+        with learned_whole(self) as twin:
+            twin._validate_params()
+            rows, labels = checked_rows_and_labels(twin, X, y, reset=True)
+            twin._learn(twin._prior(rows, np.unique(labels)), rows, labels)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows. Any way to cut a stream into calls gives the same result.
@@ -129,9 +130,9 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         self._validate_params()
         if self._learn_one_row(X, y, classes):
             return self
-        with unchanged_by_errors(self):
-            posterior, rows, labels = self._more(X, y, classes)
-            return self._learn(posterior, rows, labels)
+        with learned_whole(self) as twin:
+            twin._learn(*twin._more(X, y, classes))
+        return self
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it: one pass, at no more cost than learning.
@@ -162,18 +163,18 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         0.118
         """
         self._validate_params()
-        if classes is None and not hasattr(self, "_posterior"):
-            classes = y
-        with unchanged_by_errors(self):
-            posterior, rows, labels = self._more(X, y, classes)
+        with learned_whole(self) as twin:
+            if classes is None and twin._route is None:
+                classes = y
+            posterior, rows, labels = twin._more(X, y, classes)
             check_known(labels, posterior.classes)
             learned, stated = posterior.predict_then_learn(rows, labels)
-            self._learn(learned, rows[:0], labels[:0])
+            twin._learn(learned, rows[:0], labels[:0])
             return stated
 
     def _more(self, X: Any, y: Any, classes: Any) -> tuple[OneAgainstRest, Array, Labels]:
         """Return what is known so far, and checked rows and labels to go on with."""
-        first = not hasattr(self, "_posterior")
+        first = self._route is None
         declared = None if classes is None else checked_classes(classes)
         if not first and declared is not None and not np.array_equal(declared, self.classes_):
             raise ValueError(
@@ -181,7 +182,8 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
                 f"was: {self.classes_.tolist()!r}."
             )
         rows, labels = checked_rows_and_labels(self, X, y, reset=first)
-        posterior = self._prior(rows, declared) if first else self._posterior
+        route = self._route
+        posterior = self._prior(rows, declared) if route is None else route.close()
         if posterior.unseen is None:
             check_known(labels, posterior.classes)
         else:
@@ -194,11 +196,12 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         n_weights = rows.shape[1] + bool(self.fit_intercept)
         return OneAgainstRest.prior(n_weights, self._settings(), self._settling(), classes)
 
-    def _learn(self, posterior: OneAgainstRest, rows: Array, labels: Labels) -> Self:
-        self._posterior = posterior.learn(rows, labels)
-        self.classes_ = self._posterior.classes
-        return self
+    def _learn(self, posterior: OneAgainstRest, rows: Array, labels: Labels) -> None:
+        learned = posterior.learn(rows, labels)
+        self._posterior = learned
+        self.classes_ = learned.classes
 
+    @of_one_moment
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row."""
         scores = self.decision_function(X)
@@ -214,17 +217,22 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         p each; that it is one class and none of the others is proportional to p/(1 − p).
         """
         check_is_fitted(self)
-        if self._is_plain_row(X):
-            route = self._route or self._one_row()
-            if route is not None and route.can_predict:
-                return route.probabilities(X[0])[np.newaxis]
+        route = self._route
+        if route is not None and route.can_predict and self._is_plain_row(X):
+            return route.probabilities(X[0])[np.newaxis]
+        return self._probabilities(X)
+
+    @of_one_moment
+    def _probabilities(self, X: Any) -> Array:
         return self._posterior.probabilities(checked_rows(self, X))
 
+    @of_one_moment
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of `predict_proba`, finite also where a probability is too small."""
         check_is_fitted(self)
         return self._posterior.log_probabilities(checked_rows(self, X))
 
+    @of_one_moment
     def decision_function(self, X: Any) -> Array:
         """Return a score that orders rows as their probabilities do, without saturating.
 
@@ -235,11 +243,13 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         return self._posterior.log_odds(checked_rows(self, X))
 
     @property
+    @of_one_moment
     def coef_(self) -> Array:
         """The posterior mean of the weights, one row per posterior."""
         return self._weights[:, : self.n_features_in_]
 
     @property
+    @of_one_moment
     def intercept_(self) -> Array:
         """The posterior mean of the bias, one entry per posterior."""
         weights = self._weights
@@ -253,6 +263,7 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         return weights * self._scale
 
     @property
+    @of_one_moment
     def covariance_(self) -> Array:
         """The posterior covariance of the weights, bias last; one matrix per class beyond two."""
         check_is_fitted(self)
@@ -287,6 +298,7 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         return float(evidence[0]) if len(evidence) == 1 else evidence
 
     @property
+    @of_one_moment
     def history_(self) -> dict[str, float]:
         """How often points were evicted, merged or ignored, the sweeps of EP, what was lost.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,18 +14,6 @@ from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-
-@contextmanager
-def unchanged_by_errors(estimator: BaseEstimator) -> Iterator[None]:
-    """Whatever goes wrong inside, leave the estimator as it was."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 def checked_rows(estimator: BaseEstimator, X: Any) -> Array:

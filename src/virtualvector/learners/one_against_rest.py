@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from virtualvector.posterior import (
 )
 from virtualvector.posterior.state import ROWS
 from virtualvector.posterior.validity import check_settings, check_state, check_work
+from virtualvector.turns import computed_once
 
 Labels = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -196,14 +196,14 @@ class OneAgainstRest:
         unseen = None if self.unseen is None else wider(self.unseen)
         return self.with_states(tuple(wider(state) for state in self.states), unseen)
 
-    @cached_property
+    @computed_once
     def settled(self) -> tuple[State, ...]:
         """The posteriors as they are read."""
         if self.settling is None:
             return self.states
         return tuple(settle(state, self.settling) for state in self.states)
 
-    @cached_property
+    @computed_once
     def gaussians(self) -> tuple[Gaussian, ...]:
         """The Gaussian of each posterior."""
         return tuple(gaussian(state) for state in self.settled)

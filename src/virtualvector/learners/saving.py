@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -82,6 +83,7 @@ def contents_of(model: Saving, about: dict[str, Any] | None = None) -> bytes:
     if not type(model).__module__.startswith("virtualvector."):  # it could not be read
         raise TypeError(f"found a {type(model).__name__}; expected a learner of virtualvector's")
     model._validate_params()
+    model = copy(model)  # which stays as it is, whatever is learned meanwhile
     model._check_learned()
     state, arrays = pack(_learned_by(model), model._learned)
     document = _header_of(model, about)._asdict() | {"state": state}

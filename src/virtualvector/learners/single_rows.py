@@ -1,4 +1,4 @@
-"""What learners offer for single rows, around the route that learns them in place."""
+"""What learners offer for single rows, which are learned in place."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sklearn.base import BaseEstimator
 from virtualvector.kernels.triangular import Array
 from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
 from virtualvector.learners.one_row import OneRow
+from virtualvector.turns import TakesTurns
 
 
-class SingleRows(BaseEstimator):
+class SingleRows(TakesTurns, BaseEstimator):
     """`learn_one` and `predict_proba_one`, and where the posterior is kept.
 
     Tables of one row that need no more looking at take the same way.
     """
 
-    _learned_so_far: OneAgainstRest  # or, once single rows have come,
     _route: OneRow | None = None
     classes_: Labels
     n_features_in_: int
@@ -60,7 +60,7 @@ class SingleRows(BaseEstimator):
         >>> model.predict_proba_one(X[300]).round(3)
         array([0.018, 0.982])
         """
-        route = self._route or self._one_row()
+        route = self._route
         if route is not None and route.learn(x, y):
             return self
         return self.partial_fit(np.asarray(x)[np.newaxis], [y])
@@ -77,42 +77,34 @@ class SingleRows(BaseEstimator):
         -------
         ndarray of shape (n_classes,)
         """
-        route = self._route or self._one_row()
+        route = self._route
         if route is None or not route.can_predict:
             probabilities: Array = self.predict_proba(np.asarray(x)[np.newaxis])[0]
             return probabilities
         return route.probabilities(x)
 
-    def _one_row(self) -> OneRow | None:
-        """Open the way for single rows; there is none before there are two classes."""
-        known = getattr(self, "_posterior", None)
-        if known is None or len(known.classes) < 2:
-            return None
-        # If several threads come here at once, all take the way that was opened first.
-        route: OneRow = self.__dict__.setdefault("_route", OneRow(known, self.n_features_in_))
-        self.__dict__.pop("_learned_so_far", None)
-        return route
-
     @property
     def _posterior(self) -> OneAgainstRest:
         """What has been learned; it stays as it is when more is learned."""
-        posterior: OneAgainstRest | None = self.__dict__.get("_learned_so_far")
-        if posterior is not None:
-            return posterior
         if self._route is None:
             raise AttributeError("nothing has been learned")
         return self._route.known
 
     @_posterior.setter
     def _posterior(self, posterior: OneAgainstRest) -> None:
-        self._learned_so_far = posterior
-        self.__dict__.pop("_route", None)
+        self._route = OneRow(posterior, self.n_features_in_)
 
     def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "_posterior"):
-            self._posterior = self._posterior  # addresses of memory mean nothing elsewhere
-        state: dict[str, Any] = super().__getstate__()
-        return state
+        state = super().__getstate__()
+        route = state.pop("_route", None)  # which learns in place: each copy has its own
+        return state if route is None else state | {"_learned_so_far": route.known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        known = state.pop("_learned_so_far", None)
+        super().__setstate__(state)
+        if known is not None:
+            self._posterior = known
 
     def _learn_one_row(self, X: Any, y: Any, classes: Any) -> bool:
         """Learn X if it is one row that needs no more looking at; return whether it is."""
@@ -120,7 +112,7 @@ class SingleRows(BaseEstimator):
             return False
         if classes is not None and not np.array_equal(classes, self.classes_):
             return False
-        route = self._route or self._one_row()
+        route = self._route
         return route is not None and route.learn(X[0], y[0])
 
     def _is_plain_row(self, X: Any) -> bool:

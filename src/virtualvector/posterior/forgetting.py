@@ -19,7 +19,7 @@ from virtualvector.kernels.compiled import compiled, shared
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site
 from virtualvector.kernels.triangular import dot, widen
-from virtualvector.posterior.memory import Workspace, parts_at
+from virtualvector.posterior.memory import FORGETTING, Workspace, parts_at
 from virtualvector.posterior.residual import absorb
 from virtualvector.posterior.stand_in import forget, reproject, unsee
 from virtualvector.posterior.state import EVICTED, POINTS, Settings, State
@@ -115,3 +115,4 @@ def forget_rows(memory: int) -> None:
     take_out_points(state, work)
     state.counts[EVICTED] += before - state.counts[POINTS]
     reproject(state, work)
+    work.unfinished[FORGETTING] = 0

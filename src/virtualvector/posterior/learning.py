@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ from virtualvector.kernels.tables import Table
 from virtualvector.kernels.triangular import KEEP, Array
 from virtualvector.posterior.forgetting import forget_rows, rows_at_once
 from virtualvector.posterior.gaussian import gaussian
-from virtualvector.posterior.memory import Events, Memory, make_workspace, memory_for
+from virtualvector.posterior.memory import (
+    FORGETTING,
+    LAST_ROW,
+    Events,
+    Memory,
+    make_workspace,
+    memory_for,
+)
 from virtualvector.posterior.prediction import standardised_margins
 from virtualvector.posterior.state import (
     POINTS,
@@ -29,7 +37,6 @@ from virtualvector.posterior.step import (
     DONE,
     FULL,
     NOT_FINITE,
-    SHARP,
     TORN,
     WORN,
     come_to_rest,
@@ -88,6 +95,21 @@ def learn_in_place(
     return learning.state, learning.events
 
 
+class _Place:
+    """Memory, the address that kernels are given, and Python's own views of some of it.
+
+    All in one object, which is exchanged in one step, whenever an interrupt comes.
+    """
+
+    __slots__ = ("address", "counts", "memory", "table", "unfinished")
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory, self.table = memory, Table(memory)
+        self.address = self.table.address
+        self.counts: Any = memory.state.counts.data
+        self.unfinished: Any = memory.work.unfinished.data
+
+
 class Learning:
     """A posterior that learns rows in place; others may be written where these are.
 
@@ -96,64 +118,87 @@ class Learning:
 
     def __init__(self, state: State, settings: Settings, rows: Array, signs: Array) -> None:
         self.settings = plain(settings)
-        self._forgets, self._n_rows = self.settings.half_life < math.inf, len(rows)
-        self._take(memory_for(state, self.settings, rows, signs))
+        self._forgets = self.settings.half_life < math.inf
+        self._forget_at = 0 if self._forgets else math.inf  # a number of rows, or one before it
+        self._rows, self._n_rows = rows, len(rows)
+        self._at = _Place(memory_for(state, self.settings, rows, signs))
+        self.events, self.said = self._at.memory.events, self._at.memory.work.said
+        self._first: int | None = None  # the number of the first of the rows being learned
         self._learn_rows: Any = None  # compiled when first used
         self._merge_or_evict: Any = None
         self._predict_row: Any = None
 
-    def _take(self, memory: Memory) -> None:
-        self.events, self._rows = memory.events, memory.rows
-        self._memory, self.said = memory, memory.work.said
-        self._table = Table(memory)
-        self._address = self._table.address
-
     def learn(self) -> None:
         """Learn the rows; ``events`` says what happened to them.
 
-        No row is learned by half, whenever an interrupt comes.
+        An interrupt may come between two kernels: `finish` does what is left to do.
         """
         if self._learn_rows is None:
             self._learn_rows = entry(learn_rows, int, int, int, bool)
+        at, n_rows = self._at, self._n_rows
+        self._first = first = at.counts[ROWS]
+        if first + n_rows < self._forget_at:
+            done, why = self._learn_rows(at.address, 0, n_rows, False)
+            if why != DONE:
+                self._go_on(done, why)
+        else:
+            self._go_on(0, DONE)
+        self._first = None
+
+    def finish(self) -> None:
+        """Go on with rows that were begun and not learned to the end, if there are any."""
+        if self._first is not None:
+            with suppress(ValueError):  # a row that was refused
+                self._go_on(self.n_seen - self._first, self._at.unfinished[LAST_ROW])
+            self._first = None
+
+    def _go_on(self, done: int, why: int) -> None:
+        """Learn all rows but those that are done, once that is done which learning stopped for."""
         n_rows = stop = self._n_rows
-        done, rebuilt, forget = 0, False, False
-        try:
-            while done < n_rows:
-                if self._forgets:
-                    stop, forget = next_stop(self._memory.state, self.settings, done, n_rows)
-                done, why = self._learn_rows(self._address, done, stop, rebuilt)
-                rebuilt = why != DONE and self._attend_to(why, done)
-                if forget and done == stop:
-                    forget_rows(self._address)
-        except BaseException:
-            unfinished = int(self._memory.work.unfinished[0])
-            if unfinished != DONE:
-                self._attend_to(unfinished, n_rows)
-            raise
+        while True:
+            rebuilt = why != DONE and self._attend_to(why, done)
+            if self._forgets:
+                stop = min(done + self._rows_to_next_forgetting(), n_rows)
+            if done == n_rows:
+                return
+            done, why = self._learn_rows(self._at.address, done, stop, rebuilt)
+
+    def _rows_to_next_forgetting(self) -> int:
+        """Forget what is due now; return after how many rows something is due again."""
+        at, n_seen = self._at, self.n_seen
+        if 0 < n_seen == at.unfinished[FORGETTING]:
+            forget_rows(at.address)
+        every = rows_at_once(len(at.memory.state.mean), self.settings.half_life)
+        rows = every - n_seen % every
+        self._forget_at = at.unfinished[FORGETTING] = n_seen + rows
+        return rows
 
     def _attend_to(self, why: int, done: int) -> bool:
         """Do what learning stopped for; return whether that was to rebuild something."""
         if why == CROWDED:
             if self._merge_or_evict is None:
                 self._merge_or_evict = entry(merge_or_evict, int, int)
-            self._merge_or_evict(self._address, done - 1)
+            self._merge_or_evict(self._at.address, done - 1)
             return False
         if why == TORN:
-            yield_to_contradiction(self._address, done - 1)
+            yield_to_contradiction(self._at.address, done - 1)
             return False
-        if why == NOT_FINITE:
+        if why == NOT_FINITE or (why == FULL and not np.isfinite(self._rows[done]).all()):
+            self._first = None
             raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
-        if why == FULL:
-            self._take(more_room(self._at_rest()))
-        elif why == SHARP:
-            self._take(in_weight_space(self._at_rest()))
-        rebuild(self._address, why != WORN)
+        if why == WORN:
+            rebuild(self._at.address, False)
+            return True
+        other = _Place((more_room if why == FULL else in_weight_space)(self._at_rest()))
+        rebuild(other.address, True)
+        self._at = other
         return True
 
     @property
     def n_seen(self) -> int:
         """The number of rows learned."""
-        return int(self._memory.state.counts[ROWS])
+        n_seen: int = self._at.counts[ROWS]
+        return n_seen
 
     @property
     def state(self) -> State:
@@ -161,9 +206,9 @@ class Learning:
         return self._at_rest().state
 
     def _at_rest(self) -> Memory:
-        if self._memory.work.waiting[KEEP, 0] > 0.0:
-            come_to_rest(self._address)
-        return self._memory
+        if self._at.memory.work.waiting[KEEP, 0] > 0.0:
+            come_to_rest(self._at.address)
+        return self._at.memory
 
     def predict(self) -> float:
         """Return the standardised margin of the first row; nan if an entry of it is not finite.
@@ -172,19 +217,12 @@ class Learning:
         """
         if self._predict_row is None:
             self._predict_row = entry(predict_row, int)
-        margin: float = self._predict_row(self._address)
+        margin: float = self._predict_row(self._at.address)
         if margin == math.inf:
             q, noise = gaussian(self.state), self.settings.margin_noise
             margin = float(standardised_margins(q, self._rows[:1], noise)[0])
             write_probabilities(margin, self.settings.label_noise, self.said)
         return margin
-
-
-def next_stop(state: State, settings: Settings, done: int, n_rows: int) -> tuple[int, bool]:
-    """Return how far to learn at once, and whether something is to be forgotten then."""
-    every = rows_at_once(len(state.mean), settings.half_life)
-    due = done + every - int(state.counts[ROWS]) % every
-    return min(due, n_rows), due <= n_rows
 
 
 def more_room(memory: Memory) -> Memory:
@@ -217,7 +255,8 @@ def _moved(memory: Memory, to: State) -> Memory:
         to.distances[:n, :n] = state.distances[:n, :n]
     if len(to.seen):
         to.seen[:n] = state.seen[:n]
-    return memory._replace(state=to, work=make_workspace(to, memory.settings))
+    work = make_workspace(to, memory.settings)._replace(said=memory.work.said)
+    return memory._replace(state=to, work=work)
 
 
 def mirror(state: State) -> State:

@@ -12,6 +12,10 @@ from virtualvector.kernels.tables import reader
 from virtualvector.kernels.triangular import Array, whole_vectors
 from virtualvector.posterior.state import IntArray, Settings, State, empty_state, plain
 
+# Places in `Workspace.unfinished`: what the last row still needs, see `learn_rows`, and after which
+# number of rows something is forgotten; 0: nothing, not known. Who does it crosses it out.
+LAST_ROW, FORGETTING = range(2)
+
 _NO_ROWS, _NO_SIGNS = np.zeros((0, 1)), np.zeros(0)
 
 
@@ -40,7 +44,7 @@ class Workspace(NamedTuple):
     pairs: IntArray  # (4k, 2)
     n_pairs: IntArray  # (1,)
     candidates: IntArray  # (2,)  the point to evict, and the first pair that may rather merge
-    unfinished: IntArray  # (1,)  what the last row still needs, see `learn_rows`; 0: nothing
+    unfinished: IntArray  # (2,)  what is due before more is learned
 
 
 def make_workspace(state: State, settings: Settings) -> Workspace:
@@ -71,7 +75,7 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "pairs": (4 * k, 2),
         "n_pairs": (1,),
         "candidates": (2,),
-        "unfinished": (1,),
+        "unfinished": (2,),
     }
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
     for name in ("pairs", "n_pairs", "candidates", "unfinished"):

@@ -20,7 +20,7 @@ from virtualvector.posterior.losing import (
     lose_contradicted,
     lose_one,
 )
-from virtualvector.posterior.memory import Events, Workspace, memory_at, parts_at
+from virtualvector.posterior.memory import LAST_ROW, Events, Workspace, memory_at, parts_at
 from virtualvector.posterior.pairs import remember_distances
 from virtualvector.posterior.propagation import propagate, visit
 from virtualvector.posterior.stand_in import (
@@ -182,10 +182,10 @@ def learn_rows(memory: int, start: int, stop: int, rebuilt: bool) -> tuple[int, 
         events.sweeps[t] = 0
         record(state, sweeps, loss, events, t)
         if loss.event == MAY_MERGE:
-            work.unfinished[0] = CROWDED
+            work.unfinished[LAST_ROW] = CROWDED
             return t + 1, CROWDED
         if loss.event == CONTRADICTED:
-            work.unfinished[0] = TORN
+            work.unfinished[LAST_ROW] = TORN
             return t + 1, TORN
     if rows.shape[0] > 1:  # a single one is not likely to be the last
         catch_up(state, work)
@@ -218,7 +218,7 @@ def yield_to_contradiction(memory: int, t: int) -> None:
     visit(state, settings.label_noise, settings.tolerance, n, n - 1, 1.0, work)
     state.counts[UNSETTLED] += 1
     record(state, 0, lose_contradicted(state, work), events, t)
-    work.unfinished[0] = DONE
+    work.unfinished[LAST_ROW] = DONE
 
 
 @compiled
@@ -232,7 +232,7 @@ def merge_or_evict(memory: int, t: int) -> None:
         if not served:
             refresh(state, work)
     record(state, sweeps, loss, events, t)
-    work.unfinished[0] = DONE
+    work.unfinished[LAST_ROW] = DONE
 
 
 @compiled

@@ -17,12 +17,12 @@ from virtualvector.learners.checking import (
     checked_classes,
     checked_rows,
     checked_rows_and_labels,
-    unchanged_by_errors,
 )
 from virtualvector.learners.one_against_rest import Labels, Stated
+from virtualvector.turns import TakesTurns, learned_whole, of_one_moment
 
 
-class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
+class OnlineBinaryClassifier(ClassifierMixin, TakesTurns, BaseEstimator):
     """A two-class learner: subclasses say how they start, learn a row, and score rows.
 
     What has been learned lives in ``state_``, any object that can be copied. Rows are handed over
@@ -45,17 +45,18 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn labelled rows from scratch, in one pass, in the order given."""
-        self._validate_params()
-        with unchanged_by_errors(self):
-            rows, labels = checked_rows_and_labels(self, X, y, reset=True)
-            classes = np.unique(labels)
-            return self._learn(self._start(rows.shape[1]), classes, rows, labels)
+        with learned_whole(self) as twin:
+            twin._validate_params()
+            rows, labels = checked_rows_and_labels(twin, X, y, reset=True)
+            twin._learn(twin._start(rows.shape[1]), np.unique(labels), rows, labels)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows; the first call needs ``classes`` unless its rows have both."""
-        self._validate_params()
-        with unchanged_by_errors(self):
-            return self._learn(*self._more(X, y, classes))
+        with learned_whole(self) as twin:
+            twin._validate_params()
+            twin._learn(*twin._more(X, y, classes))
+        return self
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
         """Predict each row, then learn it; what is learned is the same as by `partial_fit`.
@@ -74,15 +75,15 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
         Stated
             What was said about each row before it was learned.
         """
-        self._validate_params()
-        with unchanged_by_errors(self):
-            state, self.classes_, rows, labels = self._more(X, y, classes)
+        with learned_whole(self) as twin:
+            twin._validate_params()
+            state, twin.classes_, rows, labels = twin._more(X, y, classes)
             scores = np.empty(len(rows))
-            for t, sign in enumerate(self._signs(self.classes_, labels)):
-                scores[t] = self._score(state, rows[t : t + 1])[0]
-                self._learn_row(state, rows[t], sign)
-            self.state_ = state
-            return self._stated(scores)
+            for t, sign in enumerate(twin._signs(twin.classes_, labels)):
+                scores[t] = twin._score(state, rows[t : t + 1])[0]
+                twin._learn_row(state, rows[t], sign)
+            twin.state_ = state
+            return twin._stated(scores)
 
     def _more(self, X: Any, y: Any, classes: Any) -> tuple[Any, Labels, Array, Labels]:
         """Return a copy of what is known, the classes, and checked rows and labels to learn."""
@@ -106,18 +107,19 @@ class OnlineBinaryClassifier(ClassifierMixin, BaseEstimator):
         check_known(labels, classes)
         return np.where(labels == classes[-1], 1.0, -1.0)
 
-    def _learn(self, state: Any, classes: Labels, rows: Array, labels: Labels) -> Self:
+    def _learn(self, state: Any, classes: Labels, rows: Array, labels: Labels) -> None:
         for row, sign in zip(rows, self._signs(classes, labels), strict=True):
             self._learn_row(state, row, sign)
         self.state_ = state
         self.classes_ = classes
-        return self
 
+    @of_one_moment
     def decision_function(self, X: Any) -> Array:
         """Return a score for each row, positive for the second class."""
         check_is_fitted(self)
         return self._score(self.state_, checked_rows(self, X))
 
+    @of_one_moment
     def predict(self, X: Any) -> Labels:
         """Return the class of each row."""
         return self._labels(self.decision_function(X))
@@ -140,6 +142,7 @@ class OnlineProbabilisticClassifier(OnlineBinaryClassifier):
     def _probability(self, scores: Array) -> Array:
         """Return the probability of the second class that each score stands for; odd about ½."""
 
+    @of_one_moment
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row."""
         return self._probabilities(self.decision_function(X))

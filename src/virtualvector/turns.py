@@ -1,0 +1,180 @@
+"""Threads take turns, and the child of a fork finds nothing half-way.
+
+- Who learns a table works on a twin of the estimator, which then takes its place in one step. One
+  does so at a time. Whoever reads meanwhile sees what there was before; a call that fails or is
+  interrupted leaves just that.
+- What learns single rows changes in place. Each row has its turn, and so has who reads; a fork
+  waits for the turn's end.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
+from weakref import WeakSet
+
+Estimator = TypeVar("Estimator")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+LOADING: Any = RLock()  # whose turn it is to compile kernels or to load them
+
+
+class Turn:
+    """A lock that copies do not share, and that nobody holds in the child of a fork.
+
+    Parameters
+    ----------
+    brief : bool
+        Whether things change in place, and never for long, so that a fork waits until nobody has
+        the lock. Otherwise they are changed in one step at the end, and it need not.
+    """
+
+    __slots__ = ("__weakref__", "brief", "lock")
+
+    def __init__(self, brief: bool = False) -> None:
+        self.lock: Any = RLock()
+        self.brief = brief
+        with _making_turns:
+            _turns.add(self)
+
+
+_turns: WeakSet[Turn] = WeakSet()
+_making_turns: Any = RLock()
+
+
+class computed_once(Generic[Estimator, Result]):
+    """As `functools.cached_property`, which in Python 3.11 has a lock that a fork would leave held.
+
+    Threads that ask at the same time may compute it twice; they get the same object.
+    """
+
+    def __init__(self, compute: Callable[[Estimator], Result]) -> None:
+        self._compute, self._name = compute, compute.__name__
+        functools.update_wrapper(self, compute)  # type: ignore[arg-type]
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Self: ...
+
+    @overload
+    def __get__(self, instance: Estimator, owner: Any) -> Result: ...
+
+    def __get__(self, instance: Estimator | None, owner: Any) -> Self | Result:
+        if instance is None:
+            return self
+        result: Result = vars(instance).setdefault(self._name, self._compute(instance))
+        return result
+
+
+class TakesTurns:
+    """An estimator that threads may share: they learn one after the other."""
+
+    @computed_once
+    def _turn(self) -> Turn:
+        return Turn()
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, once nobody is learning; see scikit-learn's `BaseEstimator`."""
+        with self._turn.lock:
+            estimator: Self = super().set_params(**parameters)  # type: ignore[misc]
+            return estimator
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__() or {})  # type: ignore[call-overload]
+        state.pop("_turn", None)  # each copy has its own
+        return state
+
+
+@contextmanager
+def learned_whole(estimator: Estimator) -> Iterator[Estimator]:
+    """Give a twin of an estimator to learn with, whose place it takes in one step, or not at all.
+
+    Others wait for their turn. What they set as attributes meanwhile is kept.
+    """
+    lock = estimator._turn.lock  # type: ignore[attr-defined]
+    if lock._is_owned():
+        refuse(estimator)
+    with lock:
+        before = dict(vars(estimator))
+        twin = _with_attributes(estimator, dict(before))
+        yield twin
+        after = vars(twin)
+        changed = {name: v for name, v in after.items() if before.get(name, before) is not v}
+        gone = before.keys() - after.keys()
+        now = dict(vars(estimator))
+        estimator.__dict__ = {name: v for name, v in now.items() if name not in gone} | changed
+
+
+def of_one_moment(
+    read: Callable[Concatenate[Estimator, Arguments], Result],
+) -> Callable[Concatenate[Estimator, Arguments], Result]:
+    """Let a method see an estimator as it is when it is called, whatever is learned meanwhile."""
+
+    @functools.wraps(read)
+    def reading(
+        estimator: Estimator, /, *arguments: Arguments.args, **named: Arguments.kwargs
+    ) -> Result:
+        # Attributes are replaced as a whole: whoever has them keeps them.
+        return read(_with_attributes(estimator, vars(estimator)), *arguments, **named)
+
+    return reading
+
+
+def _with_attributes(estimator: Estimator, attributes: dict[str, Any]) -> Estimator:
+    twin: Estimator = object.__new__(type(estimator))
+    twin.__dict__ = attributes
+    return twin
+
+
+def refuse(owner: object) -> NoReturn:
+    """Raise, because this thread is within a call, and calls again: from a signal's handler.
+
+    It would wait for itself, or change what the call is working on.
+    """
+    raise RuntimeError(
+        f"{type(owner).__name__} was called from within another call to it; expected the handler "
+        "of a signal to leave it alone until that has returned."
+    )
+
+
+_held: list[Any] = []
+
+
+def _before_fork() -> None:
+    """Wait until nothing is half-way: first for single rows, which may wait for a kernel."""
+    _making_turns.acquire()
+    _held[:] = [*(turn.lock for turn in _turns if turn.brief), LOADING]
+    for lock in _held:
+        lock.acquire()
+
+
+def _after_fork() -> None:
+    # What the handler of a signal kept from being taken is not given back.
+    for lock in reversed(_held):
+        if lock._is_owned():
+            lock.release()
+    _held.clear()
+    if _making_turns._is_owned():
+        _making_turns.release()
+
+
+def _after_fork_in_child() -> None:
+    """Free the locks of threads that are not there any more."""
+    _after_fork()
+    for turn in list(_turns):
+        if turn.lock.acquire(blocking=False):
+            turn.lock.release()
+        else:
+            turn.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork_in_child,
+    )
