@@ -125,7 +125,6 @@ class Learning:
         self.events, self.said = self._at.memory.events, self._at.memory.work.said
         self._first: int | None = None  # the number of the first of the rows being learned
         self._learn_rows: Any = None  # compiled when first used
-        self._merge_or_evict: Any = None
         self._predict_row: Any = None
 
     def learn(self) -> None:
@@ -176,9 +175,7 @@ class Learning:
     def _attend_to(self, why: int, done: int) -> bool:
         """Do what learning stopped for; return whether that was to rebuild something."""
         if why == CROWDED:
-            if self._merge_or_evict is None:
-                self._merge_or_evict = entry(merge_or_evict, int, int)
-            self._merge_or_evict(self._at.address, done - 1)
+            merge_or_evict(self._at.address, done - 1)
             return False
         if why == TORN:
             yield_to_contradiction(self._at.address, done - 1)
