@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import numba
 import pytest
 
 import virtualvector
-from virtualvector.kernels.compiled import entry
+from virtualvector.kernels.compiled import entry, stamp_of
 from virtualvector.kernels.likelihood import log_probability
 from virtualvector.posterior.step import learn_rows
 
@@ -81,3 +82,94 @@ def test_compiled_code_cannot_allocate():
 def test_a_kernel_is_looked_up_once():
     types = int, int, int, bool
     assert entry(learn_rows, *types) is entry(learn_rows, *types)
+
+
+SOURCES = Path(virtualvector.__file__).parent
+KERNELS = [
+    path.relative_to(SOURCES).as_posix()
+    for path in sorted(SOURCES.rglob("*.py"))
+    if re.search(r"^@(compiled|apart|inlined|shared)\b", path.read_text(), re.MULTILINE)
+]
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """Return the package in a folder where it may be changed."""
+    package = tmp_path_factory.mktemp("sources") / "virtualvector"
+    shutil.copytree(SOURCES, package, ignore=shutil.ignore_patterns("__pycache__"))
+    return package
+
+
+@pytest.mark.parametrize("file", KERNELS)
+def test_a_change_in_any_file_with_kernels_is_noticed(copied, file):
+    before = stamp_of(copied)
+    with (copied / file).open("a") as source:
+        source.write("\n# changed\n")
+    assert stamp_of(copied) != before
+
+
+def test_kernels_are_found_in_all_rooms_that_have_some():
+    assert {file.split("/")[0] for file in KERNELS} >= {"kernels", "posterior", "features", "auto"}
+
+
+def test_a_changed_constant_outside_the_kernels_own_folder_has_its_effect(copied):
+    """`scale_rows` is cached; `_EDGE`, in its own file, decides how far one row moves it."""
+    code = (
+        "import numpy as np; from virtualvector.features.inputs import scale_rows; "
+        "known = [np.array([20.0]), np.array([0.0]), np.array([1.0])]; out = np.zeros((1, 1)); "
+        "scale_rows(np.array([[100.0]]), *known, False, out); print(out[0, 0])"
+    )
+    environment = os.environ | {"PYTHONPATH": str(copied.parent)}
+
+    def run():
+        return subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
+
+    before = run()
+    inputs = copied / "features" / "inputs.py"
+    inputs.write_text(inputs.read_text().replace("_EDGE = 4.0", "_EDGE = 2.0"))
+    assert run() != before
+
+
+def without_privileges():
+    """Return what to begin a command with so that permissions hold, even for the superuser."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("there is no way to give up the superuser's privileges")
+    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_and_that_is_said_once(tmp_path):
+    package = tmp_path / "virtualvector"
+    shutil.copytree(SOURCES, package, ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        "from virtualvector.kernels.likelihood import log_probability as f, clip_margin as g; "
+        "print(f(-1., .1), g(0.5))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    environment.pop("XDG_CACHE_HOME", None)
+    folders = [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]
+
+    def run(**more):
+        return subprocess.run(
+            [*without_privileges(), sys.executable, "-c", code],
+            capture_output=True, text=True, env=environment | more,
+        )  # fmt: skip
+
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        done = run()
+        kept = tmp_path.parent / f"{tmp_path.name}-cache"
+        named = run(NUMBA_CACHE_DIR=str(kept))
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{log_probability(-1.0, 0.1)} 0.5\n"
+    assert done.stderr.count("NoCache") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert named.stdout == done.stdout
+    assert named.stderr == ""
+    assert any(kept.rglob("*.nbi"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -59,11 +60,17 @@ def options(
     """
 
 
+def _say(message: Warning | str, *where: Any) -> None:
+    """Say a warning in one line, without the place in the code that it comes from."""
+    print("vvm:", " ".join(str(message).split()), file=sys.stderr)
+
+
 def main() -> None:
     """Run what was asked for on the command line, and leave with an exit code.
 
     0 is fine, 1 the job failed, 2 the input or the options were wrong, 130 interrupted.
     """
+    warnings.showwarning = _say  # type: ignore[assignment]
     try:
         sys.exit(app(prog_name="vvm", standalone_mode=False))
     except _WrongOptions as wrong:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -34,17 +35,23 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def _stamp_of_the_sources() -> bytes:
+_FOLDERS = ("kernels", "posterior", "features", "auto")  # that have kernels, or what is in them
+
+
+def stamp_of(package: Path) -> bytes:
     """Hash every source file that can end up inside a compiled function."""
-    package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for folder in ("kernels", "posterior"):
+    for folder in _FOLDERS:
         for path in sorted((package / folder).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.digest()
 
 
-_STAMP = _stamp_of_the_sources()
+_STAMP = stamp_of(Path(__file__).parent.parent)
+
+
+class NoCache(RuntimeWarning):
+    """Compiled code can be kept nowhere: each process compiles it again."""
 
 
 def compiled(function: Function) -> Function:
@@ -90,11 +97,26 @@ def _entry(function: Callable[..., Any]) -> _Entry:
     As part of the version it also keeps numba from unpickling classes that are no longer there.
     """
     dispatcher = _Entry(function, targetoptions=_OPTIONS | {"nopython": True})
-    dispatcher.enable_caching()
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        _say_that_there_is_no_cache()
+        return dispatcher
     kept = dispatcher._cache._cache_file
     kept._source_stamp = _STAMP
     kept._version = f"{kept._version} {_STAMP.hex()}"
     return dispatcher
+
+
+@functools.cache
+def _say_that_there_is_no_cache() -> None:
+    warnings.warn(
+        "found no folder to keep compiled code in: neither the package nor the user's cache can be "
+        "written to. It is compiled again in every process, which takes some seconds; expected "
+        "NUMBA_CACHE_DIR to name a folder that can.",
+        NoCache,
+        stacklevel=2,
+    )
 
 
 class _Entry(CPUDispatcher):
