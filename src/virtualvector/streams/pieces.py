@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.streams.columns import BLANKS, Plan, Problem
+from virtualvector.streams.limits import LONGEST_CELL, LONGEST_LABEL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,10 +74,10 @@ def _trimmed(table: pa.Table, plan: Plan) -> pa.Table:
 
 
 def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
-    """Return the rows that have a number that is not finite, or no label."""
+    """Return the rows with a number that is not finite, a text that is too long, or no label."""
     import pyarrow.compute as pc
 
-    wrong: dict[int, Problem] = {}
+    wrong = _too_long(table, plan)
     for name, named in plan.columns:
         if named or pc.all(pc.is_finite(table[name])).as_py() is not False:
             continue
@@ -94,17 +95,36 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     return wrong
 
 
+def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
+    """Return the rows that have a name or a label that is too long."""
+    import pyarrow.compute as pc
+
+    wrong: dict[int, Problem] = {}
+    for name, named in plan.wanted:
+        if not named:
+            continue
+        what, most = ("label", LONGEST_LABEL) if name == plan.label else ("name", LONGEST_CELL)
+        lengths = pc.utf8_length(table[name])
+        if (pc.max(lengths).as_py() or 0) <= most:
+            continue
+        for row, length in enumerate(lengths.to_pylist()):
+            if length is not None and length > most:
+                said = f"found a {what} of {length:,} characters; expected at most {most:,}."
+                wrong.setdefault(row, Problem(name, said))
+    return wrong
+
+
 def _batches(table: pa.Table, rows: NDArray[np.intp], place: Place, plan: Plan) -> Iterator[Batch]:
     if len(rows) < table.num_rows:
         table = table.take(rows)
-    labels = np.array([], str) if plan.label is None else _texts(table[plan.label])
     features = table.select([column.name for column in plan.columns])
+    labels = None if plan.label is None else table[plan.label]
     for start in range(0, len(rows), BATCH):
-        some = slice(start, start + BATCH)
         yield Batch(
             features.slice(start, BATCH),
-            labels if plan.label is None else labels[some],
-            partial(_place_of, place, rows[some]),
+            # Not of all rows at once: each label takes as much room as the longest.
+            np.array([], str) if labels is None else _texts(labels.slice(start, BATCH)),
+            partial(_place_of, place, rows[start : start + BATCH]),
         )
 
 

@@ -74,11 +74,14 @@ def open_rows(
     """
     found = find_sources(sources, format)
     sparse = [source for source in found if source.format == "svmlight"]
+    indices = range(0)
+    if sparse:
+        indices = indices_in(sparse) if columns is None else indices_of(columns)
     options = Options(
         missing=tuple(missing),
         least=1 if columns is not None and not labelled else 2,
         seed=seed,
-        indices=indices_in(sparse) if columns is None else indices_of(columns),
+        indices=indices,
     )
     return Reader(found, options, label, labelled, columns, names, stop=on_error == "stop")
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.escaping import printable, quoted
+from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.chunks import why
-from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_twice, place_of
-from virtualvector.streams.pieces import BATCH, Piece, Place
+from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_names, place_of
+from virtualvector.streams.pieces import Bad, Piece, Place
+from virtualvector.streams.validity import Validity
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 Batches = Callable[[list[str]], Iterable["pa.RecordBatch"]]  # of some columns
-_PAGE = 2**16  # bytes of a column that are read at once
 
 
 class Typed:
@@ -31,15 +32,15 @@ class Typed:
         classes: tuple[str, ...] | None = None,
     ) -> None:
         self._name, self._batches, self._missing = name, batches, frozenset(missing)
+        check_names(name, schema.names)
         self.columns = tuple(Column(field.name, self._holds_names(field)) for field in schema)
-        check_twice(name, schema.names)
         self.n_rows, self.classes = n_rows, classes
 
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
         cells: list[str | None] = []
-        for batch in self._batches([column]):
-            cells += _texts(batch.column(0)).to_pylist()
+        for batch in self._checked([column]):
+            cells += _texts(batch.column(0))[0].to_pylist()
             if len(cells) >= PEEK:
                 break
         texts = [(cell or "").strip(BLANKS) for cell in cells[:PEEK]]
@@ -47,20 +48,51 @@ class Typed:
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
-        import pyarrow as pa
-
         self._check_kinds(plan)
         start = 0
+        for batch in self._checked([column.name for column in plan.wanted]):
+            yield self._piece(batch, plan, start)
+            start += batch.num_rows
+
+    def _checked(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield a few rows at a time, of arrays that are what they say."""
+        import pyarrow as pa
+
+        validity = Validity()
+        start = 0
         try:
-            for batch in self._batches([column.name for column in plan.wanted]):
-                columns = {
-                    name: (_texts if named else _numbers)(batch.column(name))
-                    for name, named in plan.wanted
-                }
-                yield Piece(pa.table(columns), self._place(start), [])
-                start += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{self._name}: {why(error)}, after row {start}.") from error
+            for batch in self._batches(columns):
+                for part in validity.parts(batch):
+                    yield part
+                    start += part.num_rows
+        except (pa.ArrowException, OSError, Damaged) as error:
+            column = error.column if isinstance(error, Damaged) else None
+            place = place_of(f"{self._name}, after row {start}", column)
+            raise BadInput(f"{place}: {why(error)}.") from error
+
+    def _piece(self, batch: pa.RecordBatch, plan: Plan, start: int) -> Piece:
+        import pyarrow as pa
+
+        columns, wrong = {}, dict[int, str]()
+        for name, named in plan.wanted:
+            cells = batch.column(name)
+            if named:
+                cells, no_unicode = _texts(cells)
+                for row in no_unicode:
+                    wrong.setdefault(row, name)
+            else:
+                cells = cells.cast(pa.float64(), safe=False)  # of a large integer the nearest
+            columns[name] = cells
+        table, place = pa.table(columns), self._place(range(start, start + batch.num_rows))
+        if not wrong:
+            return Piece(table, place, [])
+        good = [row for row in range(batch.num_rows) if row not in wrong]
+        said = "found bytes that are no UTF-8; expected text in UTF-8."
+        bad = [
+            Bad(row - before, f"{place(row, wrong[row])}: {said}")
+            for before, row in enumerate(sorted(wrong))
+        ]
+        return Piece(table.take(good), self._place([start + row for row in good]), bad)
 
     def _holds_names(self, field: pa.Field) -> bool:
         from pyarrow import types
@@ -73,8 +105,8 @@ class Typed:
         if types.is_decimal(kind):
             return False
         raise BadInput(
-            f"{self._name}, column {field.name!r}: found the type {field.type}; expected numbers "
-            "or names."
+            f"{self._name}, column {quoted(field.name)}: found the type "
+            f"{printable(str(field.type), 100)}; expected numbers or names."
         )
 
     def _check_kinds(self, plan: Plan) -> None:
@@ -82,27 +114,39 @@ class Typed:
         for column in plan.columns:
             if column.name in names and not column.named:
                 raise BadInput(
-                    f"{self._name}, column {column.name!r}: found names; expected numbers"
+                    f"{self._name}, column {quoted(column.name)}: found names; expected numbers"
                     f"{', as was learned' if plan.learned else ', as in the first file'}."
                 )
 
-    def _place(self, start: int) -> Place:
+    def _place(self, rows: Any) -> Place:
         def place(row: int, column: str | None) -> str:
-            return place_of(f"{self._name}, row {start + row + 1}", column)
+            return place_of(f"{self._name}, row {rows[row] + 1}", column)
 
         return place
 
 
-def _texts(cells: pa.Array) -> pa.Array:
+def _texts(cells: pa.Array) -> tuple[pa.Array, list[int]]:
+    """Return cells as texts, and the rows that have bytes that are none, where there is nothing."""
     import pyarrow as pa
+    from pyarrow import types
 
-    return cells.cast(pa.string())
+    if types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if not (types.is_binary(cells.type) or types.is_large_binary(cells.type)):
+        return cells.cast(pa.string()), []
+    every = cells.to_pylist()
+    bad = [row for row, cell in enumerate(every) if cell is not None and not _is_text(cell)]
+    for row in bad:
+        every[row] = None
+    return pa.array(every, pa.binary()).cast(pa.string()), bad
 
 
-def _numbers(cells: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
-    return cells.cast(pa.float64(), safe=False)  # of a large integer the nearest number
+def _is_text(cell: bytes) -> bool:
+    try:
+        cell.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def shipped(name: str, seed: int) -> Typed:
@@ -119,40 +163,3 @@ def shipped(name: str, seed: int) -> Typed:
     return Typed(
         name, batch.schema, lambda names: [batch.select(names)], (), batch.num_rows, classes
     )
-
-
-def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
-    """Return the rows of a Parquet file."""
-    from pyarrow.parquet import ParquetFile
-
-    file = ParquetFile(path, pre_buffer=False, buffer_size=_PAGE)  # not whole columns in memory
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from file.iter_batches(BATCH, columns=columns)
-
-    return Typed(name, file.schema_arrow, batches, missing, file.metadata.num_rows)
-
-
-def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
-    """Return the rows of a file or a stream in Arrow's own format, of which Feather is one."""
-    from pyarrow import OSFile, dataset, ipc
-
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with OSFile(str(path)) as file:
-            if is_file:
-                reader = ipc.open_file(file)
-                found = (reader.get_batch(index) for index in range(reader.num_record_batches))
-            else:
-                found = ipc.open_stream(file)
-            for batch in found:
-                yield batch.select(columns)
-
-    with OSFile(str(path)) as file:
-        schema = (ipc.open_file if is_file else ipc.open_stream)(file).schema
-    rows = Typed(name, schema, batches, missing)
-    if is_file:
-        rows.n_rows = dataset.dataset(path, format="ipc").count_rows()
-    return rows
