@@ -80,11 +80,11 @@ def read(source: str, label: str | None = None, seed: int = 0) -> Stream:
 
 def _all(reader: Reader) -> list[Batch]:
     """Return all batches, unless a few long labels would take up the memory."""
-    batches, n_bytes = [], 0
+    batches, n_rows, longest = [], 0, 0
     for batch in reader:
-        n_bytes += batch.labels.nbytes
-        longest = batch.labels.dtype.itemsize // 4  # characters
-        if longest > _LONG and n_bytes > _MOST_BYTES:
+        n_rows += len(batch.labels)
+        longest = max(longest, batch.labels.dtype.itemsize // 4)  # characters
+        if longest > _LONG and 4 * longest * n_rows > _MOST_BYTES:
             raise BadInput(
                 f"{batch.place(0, reader.label)}: found labels of up to {longest} characters in so "
                 f"many rows; expected at most {_LONG}."
