@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.bytes_in import FAILURES
 from virtualvector.streams.limits import LONGEST_ROW
@@ -150,6 +151,12 @@ def line_ends(data: bytes) -> int:
     return int(feeds) + lone
 
 
+def lines_in(data: bytes) -> int:
+    """Count the lines that are not blank, or a few more."""
+    ends = np.isin(np.frombuffer(data, dtype=np.uint8), np.frombuffer(b"\r\n", dtype=np.uint8))
+    return int(np.count_nonzero(ends[1:] & ~ends[:-1])) + 1
+
+
 def why(error: BaseException) -> str:
     """Return the reason for which reading ended, in a few words."""
     if isinstance(error, EOFError) or "Truncated" in str(error):
@@ -157,7 +164,9 @@ def why(error: BaseException) -> str:
     if isinstance(error, zlib.error) or "decompress failed" in str(error):
         return "the compressed data is damaged"
     reason = error.strerror if isinstance(error, OSError) else None
-    return (reason or str(error)).partition("\n")[0].rstrip(".")
+    if isinstance(error, UnicodeDecodeError):
+        return "found a name whose bytes are no UTF-8; expected text in UTF-8"
+    return printable((reason or str(error)).partition("\n")[0].rstrip("."))
 
 
 def _without_bom(blocks: Iterable[bytes]) -> Iterator[bytes]:

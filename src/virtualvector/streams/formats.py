@@ -60,7 +60,7 @@ def open_source(source: Source, options: Options) -> Rows:
 
     try:
         return _open(source, options)
-    except (OSError, ArrowException, Damaged) as error:
+    except (OSError, ArrowException, Damaged, UnicodeDecodeError) as error:
         raise BadInput(f"{source.name}: {why(error)}.") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class Bad(NamedTuple):
     """A row of the file that is left out."""
 
     row: int  # of the table, before which it stood or which it is
-    why: str
+    why: Callable[[], str]  # as only the first few are told
 
 
 class Piece(NamedTuple):
@@ -45,9 +46,11 @@ class Piece(NamedTuple):
 
 def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[Bad]]:
     """Return the good rows in batches, and the bad ones; with ``stop``, up to the first bad one."""
+    if piece.table.num_rows == 0:
+        return iter(()), piece.bad[: 1 if stop else None]
     table = _trimmed(piece.table, plan)
     wrong = _wrong(table, plan)
-    found = [Bad(row, f"{piece.place(row, name)}: {said}") for row, (name, said) in wrong.items()]
+    found = [Bad(row, partial(why_not, piece.place, row, why)) for row, why in wrong.items()]
     bad = sorted([*piece.bad, *found], key=lambda one: one.row)
     good = np.ones(table.num_rows, dtype=bool)
     good[list(wrong)] = False
@@ -55,6 +58,11 @@ def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[B
         good[bad[0].row :] = False
         bad = bad[:1]
     return _batches(table, np.flatnonzero(good), piece.place, plan), bad
+
+
+def why_not(place: Place, row: int, problem: Problem) -> str:
+    """Return where a row stands, and what is wrong with it."""
+    return f"{place(row, problem.column)}: {problem.said}"
 
 
 def _trimmed(table: pa.Table, plan: Plan) -> pa.Table:
@@ -79,7 +87,8 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
 
     wrong = _too_long(table, plan)
     for name, named in plan.columns:
-        if named or pc.all(pc.is_finite(table[name])).as_py() is not False:
+        # What is not finite is not so in the sum.
+        if named or isfinite(pc.sum(table[name]).as_py() or 0.0):
             continue
         cells = table[name].to_numpy()  # nulls are nan
         for row in np.flatnonzero(~np.isfinite(cells) & table[name].is_valid().to_numpy()):
@@ -95,6 +104,16 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     return wrong
 
 
+def longest_in(column: str, label: str | None) -> int:
+    """Return how many characters a text in a column may have."""
+    return LONGEST_LABEL if column == label else LONGEST_CELL
+
+
+def too_long(length: int, most: int) -> str:
+    """Return what is wrong with a text of such a length."""
+    return f"found a text of {length:,} characters; expected at most {most:,}."
+
+
 def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     """Return the rows that have a name or a label that is too long."""
     import pyarrow.compute as pc
@@ -103,14 +122,13 @@ def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     for name, named in plan.wanted:
         if not named:
             continue
-        what, most = ("label", LONGEST_LABEL) if name == plan.label else ("name", LONGEST_CELL)
+        most = longest_in(name, plan.label)
         lengths = pc.utf8_length(table[name])
         if (pc.max(lengths).as_py() or 0) <= most:
             continue
         for row, length in enumerate(lengths.to_pylist()):
             if length is not None and length > most:
-                said = f"found a {what} of {length:,} characters; expected at most {most:,}."
-                wrong.setdefault(row, Problem(name, said))
+                wrong.setdefault(row, Problem(name, too_long(length, most)))
     return wrong
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.chunks import Chunk, Cut, line_ends
+from virtualvector.streams.chunks import Chunk, Cut, line_ends, lines_in
 from virtualvector.streams.columns import (
     BLANKS,
     PEEK,
@@ -73,18 +73,21 @@ class Text(ABC):
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
         for chunk in self._chunks:
-            if chunk.data.strip(b"\r\n"):
-                yield from self._halved(chunk, plan)
+            yield from self._halved(chunk, plan)
 
     def _halved(self, chunk: Chunk, plan: Plan) -> Iterator[Piece]:
+        if not chunk.data.strip(b"\r\n"):
+            return
         # A short line can be a wide row, of which most cells are not there.
-        many = line_ends(chunk.data) > _rows_at_once(plan)
+        most = _rows_at_once(plan)
+        many = line_ends(chunk.data) > most and lines_in(chunk.data) > most
         table = None if chunk.last or many else self.parse(chunk, plan)
         if table is not None:
             yield Piece(table, self._place(lambda: [line for line, _ in self.records(chunk)]), [])
             return
         half = chunk.data[: len(chunk.data) // 2]
-        end = self._cut(half) if many or len(half) >= SMALL else 0
+        small = max(SMALL, 16 * len(plan.wanted))  # for each column takes its time
+        end = self._cut(half) if many or len(half) >= small else 0
         if end:
             yield from self._halved(chunk._replace(data=half[:end], last=False), plan)
             yield from self._halved(chunk.after(end), plan)
@@ -98,15 +101,18 @@ class Text(ABC):
         for line, record in self.records(chunk):
             row = record if isinstance(record, Problem) else self._row(record, plan)
             if isinstance(row, Problem):
-                place = place_of(f"{self._name}, line {line}", row.column)
-                bad.append(Bad(len(rows), f"{place}: {row.said}"))
+                bad.append(Bad(len(rows), partial(self._why, line, row)))
             else:
                 lines.append(line)
                 rows.append(row)
             if len(rows) == _rows_at_once(plan):
                 yield self._piece(rows, lines, bad, plan)
                 lines, rows, bad = [], [], []
-        yield self._piece(rows, lines, bad, plan)
+        if rows or bad:
+            yield self._piece(rows, lines, bad, plan)
+
+    def _why(self, line: int, problem: Problem) -> str:
+        return f"{place_of(f'{self._name}, line {line}', problem.column)}: {problem.said}"
 
     def _piece(self, rows: list[Row], lines: list[int], bad: list[Bad], plan: Plan) -> Piece:
         import pyarrow as pa

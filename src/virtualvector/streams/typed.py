@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from virtualvector.escaping import printable, quoted
 from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.chunks import why
 from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_names, place_of
-from virtualvector.streams.pieces import Bad, Piece, Place
-from virtualvector.streams.validity import Validity
+from virtualvector.streams.pieces import Bad, Piece, Place, longest_in, why_not
+from virtualvector.streams.validity import Part, Validity
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,8 +40,8 @@ class Typed:
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
         cells: list[str | None] = []
-        for batch in self._checked([column]):
-            cells += _texts(batch.column(0))[0].to_pylist()
+        for part in self._checked([column], column):
+            cells += _text(part.batch.column(0)).to_pylist()
             if len(cells) >= PEEK:
                 break
         texts = [(cell or "").strip(BLANKS) for cell in cells[:PEEK]]
@@ -50,49 +51,41 @@ class Typed:
         """Yield all rows, once."""
         self._check_kinds(plan)
         start = 0
-        for batch in self._checked([column.name for column in plan.wanted]):
-            yield self._piece(batch, plan, start)
-            start += batch.num_rows
+        for part in self._checked([column.name for column in plan.wanted], plan.label):
+            yield self._piece(part, plan, start)
+            start += part.n_rows
 
-    def _checked(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _checked(self, columns: list[str], label: str | None) -> Iterator[Part]:
         """Yield a few rows at a time, of arrays that are what they say."""
         import pyarrow as pa
 
-        validity = Validity()
+        validity = Validity({name: longest_in(name, label) for name in columns})
         start = 0
         try:
             for batch in self._batches(columns):
                 for part in validity.parts(batch):
                     yield part
-                    start += part.num_rows
+                    start += part.n_rows
         except (pa.ArrowException, OSError, Damaged) as error:
             column = error.column if isinstance(error, Damaged) else None
             place = place_of(f"{self._name}, after row {start}", column)
             raise BadInput(f"{place}: {why(error)}.") from error
 
-    def _piece(self, batch: pa.RecordBatch, plan: Plan, start: int) -> Piece:
+    def _piece(self, part: Part, plan: Plan, start: int) -> Piece:
         import pyarrow as pa
 
-        columns, wrong = {}, dict[int, str]()
-        for name, named in plan.wanted:
-            cells = batch.column(name)
-            if named:
-                cells, no_unicode = _texts(cells)
-                for row in no_unicode:
-                    wrong.setdefault(row, name)
-            else:
-                cells = cells.cast(pa.float64(), safe=False)  # of a large integer the nearest
-            columns[name] = cells
-        table, place = pa.table(columns), self._place(range(start, start + batch.num_rows))
-        if not wrong:
-            return Piece(table, place, [])
-        good = [row for row in range(batch.num_rows) if row not in wrong]
-        said = "found bytes that are no UTF-8; expected text in UTF-8."
+        table = pa.table(
+            {
+                name: (_text if named else _number)(part.batch.column(name))
+                for name, named in plan.wanted
+            }
+        )
+        place = self._place(range(start, start + part.n_rows))
         bad = [
-            Bad(row - before, f"{place(row, wrong[row])}: {said}")
-            for before, row in enumerate(sorted(wrong))
+            Bad(row - before, partial(why_not, place, row, part.wrong[row]))
+            for before, row in enumerate(sorted(part.wrong))
         ]
-        return Piece(table.take(good), self._place([start + row for row in good]), bad)
+        return Piece(table, self._place([start + row for row in part.good]) if bad else place, bad)
 
     def _holds_names(self, field: pa.Field) -> bool:
         from pyarrow import types
@@ -118,35 +111,23 @@ class Typed:
                     f"{', as was learned' if plan.learned else ', as in the first file'}."
                 )
 
-    def _place(self, rows: Any) -> Place:
+    def _place(self, rows: Sequence[int]) -> Place:
         def place(row: int, column: str | None) -> str:
             return place_of(f"{self._name}, row {rows[row] + 1}", column)
 
         return place
 
 
-def _texts(cells: pa.Array) -> tuple[pa.Array, list[int]]:
-    """Return cells as texts, and the rows that have bytes that are none, where there is nothing."""
+def _text(cells: pa.Array) -> pa.Array:
     import pyarrow as pa
-    from pyarrow import types
 
-    if types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    if not (types.is_binary(cells.type) or types.is_large_binary(cells.type)):
-        return cells.cast(pa.string()), []
-    every = cells.to_pylist()
-    bad = [row for row, cell in enumerate(every) if cell is not None and not _is_text(cell)]
-    for row in bad:
-        every[row] = None
-    return pa.array(every, pa.binary()).cast(pa.string()), bad
+    return cells.cast(pa.string())
 
 
-def _is_text(cell: bytes) -> bool:
-    try:
-        cell.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _number(cells: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return cells.cast(pa.float64(), safe=False)  # of a large integer the nearest number
 
 
 def shipped(name: str, seed: int) -> Typed:
