@@ -40,9 +40,11 @@ class Typed:
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
         cells: list[str | None] = []
+        n_rows = 0
         for part in self._checked([column], column):
             cells += _text(part.batch.column(0)).to_pylist()
-            if len(cells) >= PEEK:
+            n_rows += part.n_rows
+            if n_rows >= PEEK:
                 break
         texts = [(cell or "").strip(BLANKS) for cell in cells[:PEEK]]
         return [text for text in texts if text not in self._missing]

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 TEXT = 2**26  # bytes of texts that rows may have which are taken up at once
 NO_UNICODE = "found bytes that are no UTF-8; expected text in UTF-8."
 
-Wrong = dict[int, str]  # what is wrong with an entry
+Wrong = dict[int, Problem]  # what is wrong with a row, or with an entry of a dictionary
 
 
 class Part(NamedTuple):
     """Some rows of a file, whose arrays are what they say."""
 
     n_rows: int
-    wrong: dict[int, Problem]  # rows that are left out
+    wrong: Wrong  # rows that are left out
     good: list[int]  # rows that are not
     batch: pa.RecordBatch  # the good ones
 
@@ -67,20 +67,19 @@ class Validity:
     def _take(self, name: str, dictionary: pa.Array) -> None:
         known = self._dictionaries.get(name)
         if known is None or _place(known.original) != _place(dictionary):
-            entries, wrong = _texts(dictionary, self._longest[name])
+            entries, wrong = _texts(name, dictionary, self._longest[name])
             self._dictionaries[name] = _Dictionary(dictionary, entries, wrong, _longest(entries))
 
     def _part(self, batch: pa.RecordBatch) -> Part:
         import pyarrow as pa
 
         names, columns = batch.schema.names, []
-        problems: dict[int, Problem] = {}
+        problems: Wrong = {}
         for name, cells in zip(names, batch.columns, strict=True):
             with _naming(name):
                 checked, wrong = self._checked(name, cells)
             columns.append(checked)
-            for row, said in wrong.items():
-                problems.setdefault(row, Problem(name, said))
+            problems = wrong | problems if wrong else problems
         good = [row for row in range(batch.num_rows) if row not in problems]
         if problems:
             columns = [cells.take(pa.array(good, pa.int64())) for cells in columns]
@@ -94,7 +93,7 @@ class Validity:
         from pyarrow import types
 
         if not types.is_dictionary(cells.type):
-            return _texts(cells, None)
+            return _texts(name, cells, None)
         known, indices = self._dictionaries[name], cells.indices
         indices.validate(full=True)
         cells = pa.DictionaryArray.from_arrays(indices, known.entries, safe=True)
@@ -117,7 +116,7 @@ class _naming:
             raise Damaged(why(error), self._name) from error
 
 
-def _texts(cells: pa.Array, longest: int | None) -> tuple[pa.Array, Wrong]:
+def _texts(name: str, cells: pa.Array, longest: int | None) -> tuple[pa.Array, Wrong]:
     """Return cells with nothing for texts that are none, or longer than that, and which these are.
 
     Cells of other kinds are only checked.
@@ -141,7 +140,7 @@ def _texts(cells: pa.Array, longest: int | None) -> tuple[pa.Array, Wrong]:
     every, wrong = raw.to_pylist(), {}
     for entry, text in enumerate(every):
         if text is not None and (said := _complaint(text, longest)):
-            every[entry], wrong[entry] = None, said
+            every[entry], wrong[entry] = None, Problem(name, said)
     return pa.array(every, kind).view(cells.type), wrong
 
 
