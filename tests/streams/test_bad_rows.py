@@ -138,7 +138,7 @@ def test_a_row_may_not_be_endless(tmp_path):
     path.write_bytes(b'a,b,label\n1,2,x\n1,"' + b"2,y\n" * 2**23)
     rows, said = all_of(in_chunks(path, stop=False))
     assert rows == [(1.0, 2.0, "x")]
-    assert said.startswith(f"{path}, line 3: found a row of more than 16 MiB;")
+    assert said.startswith(f"{path}, line 3: found a row of more than 4 MiB;")
 
 
 def test_bad_rows_of_typed_files_are_numbered(tmp_path):

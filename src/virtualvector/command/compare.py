@@ -9,9 +9,13 @@ import typer
 
 from virtualvector.command.progress import progress
 from virtualvector.command.scoreboard import FILES, print_scores, write_files
+from virtualvector.escaping import printable, quoted
 
 if TYPE_CHECKING:
     from virtualvector.streams import Stream
+
+
+MOST_CLASSES = 20  # that are named
 
 
 def compare(
@@ -85,11 +89,17 @@ def compare(
         "standardised": standardise,
     }
     write_files(folder, result, about, f"{stream.name}: each row predicted, then learned")
-    print(f"Written to {folder}: {', '.join(FILES)}")
+    print(f"Written to {printable(str(folder))}: {', '.join(FILES)}")
 
 
 def _introduce(stream: Stream) -> None:
     n_rows, n_inputs = stream.rows.shape
-    counts = ", ".join(f"{c} ({(stream.labels == c).sum()})" for c in stream.classes.tolist())
-    print(f"{stream.name}: {n_rows} rows, {n_inputs} inputs.")
-    print(f"Label: {stream.label_column!r}, {stream.label_reason}; classes: {counts}.", flush=True)
+    classes = stream.classes.tolist()
+    counts = [f"{printable(c, 60)} ({(stream.labels == c).sum()})" for c in classes[:MOST_CLASSES]]
+    more = f" and {len(classes) - len(counts)} more" if len(classes) > len(counts) else ""
+    print(f"{printable(stream.name)}: {n_rows} rows, {n_inputs} inputs.")
+    print(
+        f"Label: {quoted(stream.label_column)}, {stream.label_reason}; "
+        f"classes: {', '.join(counts)}{more}.",
+        flush=True,
+    )

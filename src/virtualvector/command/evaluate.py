@@ -19,7 +19,9 @@ from virtualvector.command.options import (
     reading,
 )
 from virtualvector.command.tables import print_facts, print_table
+from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.columns import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,8 +89,8 @@ def _check_known(batch: Batch, classes: NDArray[np.str_], label: str | None) -> 
     if strange.any():
         row = int(np.argmax(strange))
         raise BadInput(
-            f"{batch.place(row, label)}: found the class {str(batch.labels[row])!r}; expected one "
-            f"that the model knows: {', '.join(map(repr, classes.tolist()))}."
+            f"{batch.place(row, label)}: found the class {quoted(str(batch.labels[row]))}; "
+            f"expected one that the model knows: {listed(classes.tolist())}."
         )
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn, ParamSpec
 
 import typer
 
+from virtualvector.escaping import LONGEST_MESSAGE, printable
 from virtualvector.storage.errors import BadModelFile, CannotSave
 from virtualvector.streams.bad_input import BadInput
 
@@ -57,5 +58,11 @@ def _forget_output() -> None:
 
 
 def _leave(message: str, exit_code: int) -> NoReturn:
-    print("vvm:", " ".join(message.split()), file=sys.stderr)
+    say(f"vvm: {message}")
     raise typer.Exit(exit_code)
+
+
+def say(message: str) -> None:
+    """Write one line to standard error, of what a screen can show."""
+    # Not all of a message that has no end is taken apart.
+    print(printable(" ".join(message[: 2 * LONGEST_MESSAGE].split())), file=sys.stderr, flush=True)

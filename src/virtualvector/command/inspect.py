@@ -10,9 +10,11 @@ import typer
 
 from virtualvector.command.tables import print_facts, print_table
 from virtualvector.command.trained import notes_of_learning
+from virtualvector.escaping import printable
 
 HALF_WIDTH = 1.959964  # standard deviations on each side hold 95 % of a normal distribution
 MOST_POINTS = 10
+LONGEST = 60  # characters of a name among others
 MOST_COLUMNS = 4  # of a point
 
 
@@ -61,9 +63,9 @@ def _print_facts(file: Path, saved: Any) -> None:
         "learned on": f"{header['processor']} (kind of processor)",
         "bytes": f"{file.stat().st_size:,}",
         "rows learned": f"{model.n_seen_:,}",
-        "classes": ", ".join(str(label) for label in model.classes_),
+        "classes": _listed([str(label) for label in model.classes_], 20),
         "label": about.get("label"),
-        "columns": f"{len(names)}: " + ", ".join(names[:6]) + (" …" if len(names) > 6 else ""),
+        "columns": f"{len(names)}: {_listed(names, 6)}",
     }
     if "tally" in about:
         from virtualvector.evaluation import Tally
@@ -78,6 +80,15 @@ def _print_facts(file: Path, saved: Any) -> None:
     facts["pairs merged"] = f"{lost['merged']:,}"
     facts |= {name: repr(value) for name, value in model.get_params().items()}
     print_facts({name: text for name, text in facts.items() if text is not None})
+
+
+def _short(name: str) -> str:
+    return printable(name, 30)
+
+
+def _listed(names: list[str], most: int) -> str:
+    shown = ", ".join(printable(name, LONGEST) for name in names[:most])
+    return shown + (" …" if len(names) > most else "")
 
 
 def _columns(model: Any) -> list[str]:
@@ -111,13 +122,13 @@ def _print_weights(weights: list[Weight], most: int) -> None:
     n_classes = len({weight.of_class for weight in weights})
     rows = [
         [
-            f"{w.column}, for {w.of_class}" if n_classes > 1 else w.column,
+            _short(w.column) + (f", for {_short(w.of_class)}" if n_classes > 1 else ""),
             f"{w.mean:+.3f}",
             f"{w.mean - HALF_WIDTH * w.deviation:+.3f} to {w.mean + HALF_WIDTH * w.deviation:+.3f}",
         ]
         for w in weights[:most]
     ]
-    of = f" for {weights[0].of_class}" if n_classes == 1 else ""
+    of = f" for {printable(weights[0].of_class, LONGEST)}" if n_classes == 1 else ""
     print(f"\nThe most certain of {len(weights)} weights{of}")
     print_table(("weight", "mean", "95 %"), rows)
 
@@ -131,13 +142,14 @@ def _print_points(model: Any, names: list[str]) -> None:
             [f"{k + 1}", _strongest(point, names)] for k, point in enumerate(of_class[:MOST_POINTS])
         ]
         if rows:
-            print(f"\nVirtual points for {label}: {len(of_class)}, by their largest entries")
+            name = printable(label, LONGEST)
+            print(f"\nVirtual points for {name}: {len(of_class)}, by their largest entries")
             print_table(("point", "entries"), rows)
 
 
 def _strongest(point: Any, names: list[str]) -> str:
     order = np.argsort(-abs(point), kind="stable")[:MOST_COLUMNS]
-    return ", ".join(f"{names[k]} {point[k]:+.2f}" for k in order)
+    return ", ".join(f"{printable(names[k], 20)} {point[k]:+.2f}" for k in order)
 
 
 def _print_experts(experts: list[dict[str, Any]]) -> None:

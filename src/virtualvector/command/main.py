@@ -11,7 +11,7 @@ import typer
 from virtualvector.command.compare import compare
 from virtualvector.command.datasets import datasets
 from virtualvector.command.evaluate import evaluate
-from virtualvector.command.failing import BAD_INPUT, in_one_line
+from virtualvector.command.failing import BAD_INPUT, in_one_line, say
 from virtualvector.command.inspect import inspect
 from virtualvector.command.learn import learn
 from virtualvector.command.predict import predict
@@ -77,5 +77,5 @@ def main() -> None:
         if not sys.argv[1:]:
             wrong.show()  # the help
             sys.exit(BAD_INPUT)
-        print("vvm:", " ".join(wrong.format_message().split()), file=sys.stderr)
+        say(f"vvm: {wrong.format_message()}")
         sys.exit(BAD_INPUT)

@@ -6,7 +6,7 @@ import csv
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,6 +20,9 @@ from virtualvector.command.options import (
     Sources,
     reading,
 )
+from virtualvector.escaping import cell, printable
+
+OTHER_DELIMITERS = ";\t|"  # of CSV, where the comma is the sign before decimals
 
 
 def predict(
@@ -41,10 +44,14 @@ def predict(
     on_error: OnErrorOption = OnError.stop,
     seed: SeedOption = 0,
 ) -> None:
-    """Say the most probable class of each row, by a model that stays as it is.
+    r"""Say the most probable class of each row, by a model that stays as it is.
 
     Writes CSV, a line for each row. A column of labels is not needed, and
     not looked at if there is one. Columns are found by name.
+
+    A class that a spreadsheet would take for a formula, as it begins with
+    = + - or @ and is no number, has an apostrophe in front: '=1+1. On a
+    terminal, what cannot be seen of it is written as \x1b.
 
     For example:
 
@@ -65,11 +72,20 @@ def predict(
         written_at_once(output) if output else nullcontext(sys.stdout) as file,
         saying_when_compiling(),
     ):
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(["predicted", *(f"p({label})" for label in classes if proba)])
+        # A terminal obeys what it is sent; any other program is to have the class itself.
+        fit = printable if output is None and sys.stdout.isatty() else str
+        shown = [fit(cell(label)) for label in classes]
+        lines = csv.writer(file, lineterminator="\n", quoting=_quoting(classes))
+        lines.writerow(["predicted", *(fit(f"p({label})") for label in classes if proba)])
         for batch in reader:
             said = known.probabilities(batch)
             for row, best in zip(said.tolist(), said.argmax(axis=1).tolist(), strict=True):
-                lines.writerow([classes[best], *(row if proba else ())])
+                lines.writerow([shown[best], *(row if proba else ())])
             file.flush()
         tell_left_out(reader.problems, reader.skipped)
+
+
+def _quoting(labels: list[str]) -> Literal[0, 2]:
+    """Return whether texts are in quotes: where one of them could be cut where no comma is."""
+    cut = any(sign in label for label in labels for sign in OTHER_DELIMITERS)
+    return csv.QUOTE_NONNUMERIC if cut else csv.QUOTE_MINIMAL

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from virtualvector.escaping import printable
+
 MOST_LINES = 20
 
 
@@ -44,6 +46,7 @@ def progress(total: int, title: str) -> Iterator[Advance]:
 
     console = Console(stderr=True)
     if console.is_terminal and not console.is_dumb_terminal:
+        from rich.markup import escape
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = (
@@ -51,8 +54,10 @@ def progress(total: int, title: str) -> Iterator[Advance]:
             "{task.fields[done]}",
         )  # fmt: skip
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(title, total=total, done="")
-            yield lambda done, steps=1: bar.update(task, advance=steps, done=done)
+            task = bar.add_task(escape(printable(title)), total=total, done="")
+            yield lambda done, steps=1: bar.update(
+                task, advance=steps, done=escape(printable(done))
+            )
     else:
         yield _Lines(total, title)
 
@@ -70,4 +75,4 @@ class _Lines:
         self.steps += steps
         if self.steps * MOST_LINES // max(self.total, 1) > before:
             count = f"{self.steps:>{len(str(self.total))}}/{self.total}"
-            print(f"{self.title} {count} {done}", file=sys.stderr, flush=True)
+            print(printable(f"{self.title} {count} {done}"), file=sys.stderr, flush=True)

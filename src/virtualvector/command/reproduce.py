@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from virtualvector.command.failing import say
 from virtualvector.command.progress import progress
+from virtualvector.escaping import printable
 
 ALL = "all"
 NAMES = ("fig1", "table1", "fig2", "fig3", "fig4", "sphere", "memory")
@@ -71,13 +72,11 @@ def reproduce(
         for name in names:
             run(EXPERIMENTS[name], options, out, jobs or os.cpu_count() or 1, progress)
             write_report(out, NAMES, command)
-            print(f"{name}: {out / name}.png, .svg, .csv, .json", flush=True)
+            print(printable(f"{name}: {out / name}.png, .svg, .csv, .json"), flush=True)
     except KeyboardInterrupt:
-        print(
-            f"What is done is kept in {out / 'parts'}; the same command goes on.", file=sys.stderr
-        )
+        say(f"What is done is kept in {out / 'parts'}; the same command goes on.")
         raise
-    print(f"Report: {out / 'report.md'}, {out / 'report.html'}")
+    print(printable(f"Report: {out / 'report.md'}, {out / 'report.html'}"))
 
 
 def _compile() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from virtualvector.command.tables import print_table
+from virtualvector.escaping import as_json, printable
 
 if TYPE_CHECKING:
     from virtualvector.evaluation import Comparison, Outcome
@@ -30,7 +31,7 @@ def print_scores(result: Comparison) -> None:
     )
     print(f"\n{_NOTES}")
     for learner, reason in result.left_out.items():
-        print(f"Left out: {learner}, because {reason}")
+        print(printable(f"Left out: {learner}, because {reason}"))
 
 
 def _cells(outcome: Outcome) -> list[str]:
@@ -53,8 +54,7 @@ def write_files(folder: Path, result: Comparison, about: dict[str, Any], title: 
         writer.writeheader()
         writer.writerows(records)
     summary = {**about, "learners": records, "left_out": result.left_out}
-    text = json.dumps(summary, indent=2, ensure_ascii=False)
-    (folder / "table.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "table.json").write_text(as_json(summary) + "\n", encoding="utf-8")
     _write_picture(folder, result, title)
 
 
@@ -73,7 +73,9 @@ def _write_picture(folder: Path, result: Comparison, title: str) -> None:
     from virtualvector.evaluation import draw
 
     # Without a date, a program and random names inside, the same curves give the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "virtualvector"}):
+    with matplotlib.rc_context({"svg.hashsalt": "virtualvector"}), warnings.catch_warnings():
+        # A title may have letters that matplotlib's font lacks.
+        warnings.filterwarnings("ignore", message=r"Glyph \d+")
         figure = draw(result.outcomes, title)
         figure.savefig(folder / "errors.png", metadata={"Software": None})
         figure.savefig(folder / "errors.svg", metadata={"Date": None})

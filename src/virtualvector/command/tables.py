@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from virtualvector.escaping import printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LONGEST = 60  # characters of a cell
 
 
 def print_table(
@@ -29,16 +37,15 @@ def print_table(
     """
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 200  # a file has no width that lines should be broken to
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for k, head in enumerate(heads):
-        table.add_column(Text(head), justify="right" if k else "left", no_wrap=True)
+        table.add_column(_text(head), justify="right" if k else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row), style="bold" if row[0] in bold else None)
+        table.add_row(*map(_text, row), style="bold" if row[0] in bold else None)
     console.print(table)
 
 
@@ -53,4 +60,11 @@ def print_facts(facts: dict[str, str]) -> None:
     error                 0.25
     """
     for name, text in facts.items():
-        print(f"{name:<22}{text}")
+        print(f"{printable(name):<22}{printable(text)}")
+
+
+def _text(cell: str) -> Text:
+    """Return a cell as it is: neither markup nor a sequence that does something to a screen."""
+    from rich.text import Text
+
+    return Text(printable(cell, LONGEST))

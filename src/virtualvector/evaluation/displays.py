@@ -14,6 +14,7 @@ import numpy as np
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.committee import BLOCK
 from virtualvector.auto.experts import Expert
+from virtualvector.escaping import AS_IT_IS, printable
 from virtualvector.evaluation.metrics import BINS, Array, Labels, reliability
 from virtualvector.learners.checking import check_known
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#56b4e9", "#f0e442", "#e8a0c8", "#009e73", "#e69f00", "#b8b8e0", "#d0d0d0", "#a8d8c0")
 _HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "||", "++")
 _OTHERS = "others"
+_LONGEST = 60  # characters of what is predicted
 
 
 class WeightsDisplay:
@@ -148,7 +150,7 @@ class WeightsDisplay:
         ax.stackplot(
             np.append(0, self.n_rows),
             self.weights[:, [0, *range(len(self.n_rows))]],
-            labels=self.names,
+            labels=[printable(name, _LONGEST) for name in self.names],
             colors=[_COLOURS[k % len(_COLOURS)] for k in range(n - others)] + ["white"] * others,
             hatch=[_HATCHES[k % len(_HATCHES)] for k in range(n - others)] + [""] * others,
             edgecolor="0.2",
@@ -159,7 +161,7 @@ class WeightsDisplay:
         ax.set_ylim(0.0, 1.0)
         ax.set_xlabel("rows seen")
         ax.set_ylabel("weight of experts")
-        ax.legend(  # in the order of the areas
+        legend = ax.legend(  # in the order of the areas
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
             reverse=True,
@@ -167,6 +169,8 @@ class WeightsDisplay:
             handlelength=3.0,
             handleheight=1.6,
         )
+        for text in legend.get_texts():
+            text.set(**AS_IT_IS)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -310,7 +314,8 @@ class ReliabilityDisplay:
         )
         ax.set_xlim(-0.02, 1.02)
         ax.set_ylim(-0.02, 1.02)
-        ax.set_ylabel(f"observed share of {self.event}")
+        event = printable(self.event, _LONGEST)
+        ax.set_ylabel(f"observed share of {event}", **AS_IT_IS)
         ax.tick_params(labelbottom=False)
         ax.grid(alpha=0.3)
         ax.legend(loc="upper left", frameon=False)
@@ -321,7 +326,7 @@ class ReliabilityDisplay:
         counts.set_yticks(ticks, [str(n) for n in ticks])
         counts.minorticks_off()
         counts.set_ylabel("rows")
-        counts.set_xlabel(f"predicted probability of {self.event}")
+        counts.set_xlabel(f"predicted probability of {event}", **AS_IT_IS)
         self.ax_, self.counts_ax_, self.figure_ = ax, counts, ax.figure
         return self
 

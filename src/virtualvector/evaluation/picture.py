@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.escaping import AS_IT_IS, printable
 from virtualvector.evaluation.comparison import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS = 400  # along a curve; more cannot be seen
+_LONGEST = 100  # characters of a title
 _LEAST_ROWS = 10  # before that, and before a fiftieth of all rows, the error jumps too much
 
 
@@ -99,11 +101,13 @@ def draw(outcomes: Sequence[Outcome], title: str) -> Figure:
     axes.minorticks_off()
     axes.set_xlabel("rows seen (logarithmic)")
     axes.set_ylabel("wrong so far, % of rows")
-    axes.set_title(title, fontsize=11)
+    axes.set_title(printable(title, _LONGEST), fontsize=11, **AS_IT_IS)
     axes.grid(alpha=0.3)
-    figure.legend(
+    legend = figure.legend(
         loc="outside right upper", title="after the last row", handlelength=4.5, frameon=False
     )
+    for text in legend.get_texts():
+        text.set(**AS_IT_IS)
     return figure
 
 

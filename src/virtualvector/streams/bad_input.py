@@ -11,3 +11,11 @@ class BadInput(ValueError):
     Traceback (most recent call last):
     virtualvector.streams.bad_input.BadInput: rows.csv, line 3, column 'age': found nan; ...
     """
+
+
+class Damaged(Exception):
+    """A file is not what it says of itself; whoever reads it knows which one it is, and where."""
+
+    def __init__(self, said: str, column: str | None = None) -> None:
+        super().__init__(said)
+        self.said, self.column = said, column

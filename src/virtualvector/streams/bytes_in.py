@@ -38,17 +38,17 @@ def blocks(source: Source, size: int = CHUNK) -> Iterator[bytes]:
     """
     with opened(source) as file:
         read = _unpacking(source, file)
-        held: list[bytes] = []
+        held = bytearray()
         try:
             while block := read(size):
-                held.append(block)
-                if not source.rereadable or sum(map(len, held)) >= size:
-                    yield b"".join(held)
-                    held = []
+                held += block
+                if not source.rereadable or len(held) >= size:
+                    yield bytes(held)
+                    held.clear()
         except FAILURES:
-            yield b"".join(held)
+            yield bytes(held)
             raise
-        yield b"".join(held)
+        yield bytes(held)
 
 
 def _unpacking(source: Source, file: io.BufferedReader) -> Callable[[int], bytes]:

@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.bytes_in import FAILURES
+from virtualvector.streams.limits import LONGEST_ROW
 
 BOM = b"\xef\xbb\xbf"
-LONGEST = 2**24  # bytes of a record
+PATIENT = 2**16  # bytes without an end of a record, from which on not every block is looked at
 
 Cut = Callable[[bytes], int]
 
@@ -43,24 +45,39 @@ def chunks(name: str, blocks: Iterable[bytes], cut: Cut) -> Iterator[Chunk]:
     Chunk(data=b'a,b\n1,2\n', line=1, last=False)
     Chunk(data=b'3,4', line=3, last=True)
     """
-    rest = Chunk(b"")
+    rest, failure = Chunk(b""), None
+    enough = 0  # bytes; with less it is not worth looking for the end of a record again
     try:
         for block in _without_bom(blocks):
-            whole = rest._replace(data=rest.data + block)
-            end = cut(whole.data)
-            if end:
-                yield whole._replace(data=whole.data[:end])
-            rest = whole.after(end)
-            if len(rest.data) > LONGEST:
+            rest = rest._replace(data=rest.data + block)
+            if len(rest.data) < enough:
+                continue
+            whole, rest = _parted(rest, cut)
+            if whole.data:
+                yield whole
+            if len(rest.data) > LONGEST_ROW:
                 raise BadInput(
-                    f"{name}, line {rest.line}: found a row of more than {LONGEST >> 20} MiB; "
+                    f"{name}, line {rest.line}: found a row of more than {LONGEST_ROW >> 20} MiB; "
                     "expected a line end before that; perhaps a quote is not closed."
                 )
+            # So that what comes in many small blocks is not gone through for each of them.
+            enough = len(rest.data) * 9 // 8 if len(rest.data) > PATIENT else 0
     except FAILURES as error:
+        failure = error
+    whole, rest = _parted(rest, cut)
+    if whole.data:
+        yield whole
+    if failure is not None:
         behind = f", after line {rest.line - 1}" if rest.line > 1 else ""
-        raise BadInput(f"{name}: {why(error)}{behind}.") from error
+        raise BadInput(f"{name}: {why(failure)}{behind}.") from failure
     if rest.data:
         yield rest._replace(last=True)
+
+
+def _parted(chunk: Chunk, cut: Cut) -> tuple[Chunk, Chunk]:
+    """Return whole records, and what comes after them."""
+    end = cut(chunk.data)
+    return chunk._replace(data=chunk.data[:end]), chunk.after(end)
 
 
 def after_last_line(data: bytes) -> int:
@@ -102,13 +119,29 @@ def _after_even_quotes(data: bytes, beside: NDArray[np.uint8]) -> int:
     return end
 
 
+def end_of_first(data: bytes, delimiter: str) -> int:
+    """Return where the first record ends that is not blank, or where all ends."""
+    match = _first(delimiter).match(data)
+    return match.end() if match else len(data)
+
+
 @cache
 def _records(delimiter: str) -> re.Pattern[bytes]:
-    """Return what matches all whole records: a quote opens a field only where the field begins."""
+    """Return what matches all whole records."""
+    return re.compile(rb"(?:(?:%b)*+(?:\n|\r\n|\r(?!\n|\Z)))*+" % _part_of_record(delimiter))
+
+
+@cache
+def _first(delimiter: str) -> re.Pattern[bytes]:
+    """Return what matches blank lines and one record."""
+    return re.compile(rb"[\r\n]*+(?:%b)++(?:\r\n?|\n)" % _part_of_record(delimiter))
+
+
+def _part_of_record(delimiter: str) -> bytes:
+    """Return what matches a part of a record: a quote opens a field only where it begins."""
     begins = rb"(?:\A|(?<=[%b\r\n]))" % delimiter.encode()
     quoted = rb'"[^"]*+(?:""[^"]*+)*+"'
-    field = rb'%b%b|(?!%b)"|[^"\r\n]++' % (begins, quoted, begins)
-    return re.compile(rb"(?:(?:%b)*+(?:\n|\r\n|\r(?!\n|\Z)))*+" % field)
+    return rb'%b%b|(?!%b)"|[^"\r\n]++' % (begins, quoted, begins)
 
 
 def line_ends(data: bytes) -> int:
@@ -118,6 +151,12 @@ def line_ends(data: bytes) -> int:
     return int(feeds) + lone
 
 
+def lines_in(data: bytes) -> int:
+    """Count the lines that are not blank, or a few more."""
+    ends = np.isin(np.frombuffer(data, dtype=np.uint8), np.frombuffer(b"\r\n", dtype=np.uint8))
+    return int(np.count_nonzero(ends[1:] & ~ends[:-1])) + 1
+
+
 def why(error: BaseException) -> str:
     """Return the reason for which reading ended, in a few words."""
     if isinstance(error, EOFError) or "Truncated" in str(error):
@@ -125,7 +164,9 @@ def why(error: BaseException) -> str:
     if isinstance(error, zlib.error) or "decompress failed" in str(error):
         return "the compressed data is damaged"
     reason = error.strerror if isinstance(error, OSError) else None
-    return (reason or str(error)).partition("\n")[0].rstrip(".")
+    if isinstance(error, UnicodeDecodeError):
+        return "found a name whose bytes are no UTF-8; expected text in UTF-8"
+    return printable((reason or str(error)).partition("\n")[0].rstrip("."))
 
 
 def _without_bom(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.limits import LONGEST_COLUMN, WIDEST
 
 MISSING = ("", "NA", "N/A", "null", "?")
 PEEK = 100  # rows that decide what a column holds
@@ -69,25 +71,42 @@ def number_in(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def check_twice(place: str, names: Sequence[str]) -> None:
-    """Raise if two columns have the same name."""
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise BadInput(f"{place}: found the column {name!r} more than once.")
+def check_names(place: str, names: Sequence[str]) -> None:
+    """Raise if there are too many columns, or two of the same name, or one that is no name."""
+    if len(names) > WIDEST:
+        raise BadInput(f"{place}: found {len(names):,} columns; expected at most {WIDEST:,}.")
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise BadInput(f"{place}: found the column {quoted(name)} more than once.")
+        if len(name) > LONGEST_COLUMN:
+            raise BadInput(
+                f"{place}: found a column called {quoted(name)}, of {len(name):,} characters; "
+                f"expected at most {LONGEST_COLUMN:,}."
+            )
+        if not is_unicode(name):
+            raise BadInput(
+                f"{place}: found a column called {quoted(name)}, whose bytes are no UTF-8; "
+                "expected text in UTF-8."
+            )
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text came from UTF-8; other bytes are decoded as lone surrogates."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def place_of(row: str, column: str | None) -> str:
     """Return where a cell is, or a row without a column."""
-    return row if column is None else f"{row}, column {column!r}"
+    return row if column is None else f"{row}, column {quoted(column)}"
 
 
 def shown(text: str) -> str:
-    """Return a text in quotes, and only its beginning if it is long."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+    """Return what was found in a cell, in quotes, and only its beginning if it is long."""
+    return quoted(text, 40)
 
 
 def listed(names: Iterable[str]) -> str:
     """Return names in quotes, and only the first of them if they are many."""
-    quoted = [repr(name) for name in names]
-    more = f" and {len(quoted) - 20} more" if len(quoted) > 20 else ""
-    return ", ".join(quoted[:20]) + more
+    every = list(names)
+    more = f" and {len(every) - 20:,} more" if len(every) > 20 else ""
+    return ", ".join(map(quoted, every[:20])) + more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.columns import Column, Plan, listed
 
@@ -25,7 +26,7 @@ def choose_label(source: str, columns: Sequence[str], asked: str | None) -> tupl
     if asked is not None:
         if asked not in columns:
             raise BadInput(
-                f"{source}: found no column {asked!r}; the columns are {listed(columns)}."
+                f"{source}: found no column {quoted(asked)}; the columns are {listed(columns)}."
             )
         return asked, "as asked"
     usual = [name for name in columns if name.lower() in USUAL]
@@ -39,27 +40,28 @@ def check_labels(source: str, column: str, first: Sequence[str]) -> None:
     n_classes = len(set(first))
     if n_classes > MANY and n_classes > len(first) / 2:
         raise BadInput(
-            f"{source}, column {column!r}: found {n_classes} different values in {len(first)} "
-            "rows; expected a few classes that come again and again."
+            f"{source}, column {quoted(column)}: found {n_classes} different values in "
+            f"{len(first)} rows; expected a few classes that come again and again."
         )
 
 
 def with_names(source: str, columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
     """Return the columns, of which some hold names whatever they look like."""
-    present = [column.name for column in columns]
+    present = dict(columns)
     for name in names:
         if name not in present:
             raise BadInput(
-                f"{source}: found no column {name!r} to take as names; the columns are "
+                f"{source}: found no column {quoted(name)} to take as names; the columns are "
                 f"{listed(present)}."
             )
-    return tuple(Column(name, named or name in names) for name, named in columns)
+    chosen = set(names)
+    return tuple(Column(name, named or name in chosen) for name, named in columns)
 
 
 def check_columns(source: str, columns: Sequence[Column], plan: Plan, ignored: str | None) -> None:
     """Raise if a column is missing or unknown; the order does not matter."""
-    present = [column.name for column in columns]
-    expected = [column.name for column in plan.wanted]
+    present = {column.name: None for column in columns}  # in order, and found at once
+    expected = {column.name: None for column in plan.wanted}
     missing = [name for name in expected if name not in present]
     unknown = [name for name in present if name not in expected and name != ignored]
     if missing or unknown:

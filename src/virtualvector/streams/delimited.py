@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.chunks import BOM, LONGEST, Chunk, Cut, after_last_record, chunks
+from virtualvector.streams.chunks import BOM, Chunk, after_last_record, chunks, end_of_first
 from virtualvector.streams.columns import (
     BLANKS,
     Column,
     Plan,
     Problem,
-    check_twice,
+    check_names,
+    is_unicode,
     number_in,
     shown,
 )
-from virtualvector.streams.text import Record, Text, is_unicode
+from virtualvector.streams.limits import LONGEST_ROW
+from virtualvector.streams.text import Record, Text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LINE_END = re.compile(rb"\r\n?|\n")
 _PADDING = [("", ""), (" ", ""), ("", " "), (" ", " ")]  # blanks around what means missing
 
 
@@ -44,7 +44,7 @@ class Delimited(Text):
         self._delimiter = delimiter
         parts = chunks(name, blocks, cut)
         head = next((chunk for chunk in parts if chunk.data.strip(b"\r\n")), Chunk(b""))
-        end = _end_of_header(head.data, cut)
+        end = end_of_first(head.data, delimiter)
         self._header = [
             field.strip(BLANKS)
             for _, fields in _fields(head._replace(data=head.data[:end]), delimiter)
@@ -97,7 +97,7 @@ class Delimited(Text):
 
 def _fields(chunk: Chunk, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line and the fields of each record; lines without any field are none."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # as much as Arrow takes
+    csv.field_size_limit(max(csv.field_size_limit(), 4 * LONGEST_ROW))  # as much as a chunk has
     text = io.StringIO(chunk.data.decode("utf-8", "surrogateescape"), newline="")
     reader = csv.reader(text, delimiter=delimiter)
     line = chunk.line
@@ -105,15 +105,6 @@ def _fields(chunk: Chunk, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         if fields:
             yield line, fields
         line = chunk.line + reader.line_num
-
-
-def _end_of_header(data: bytes, cut: Cut) -> int:
-    """Return where the first record ends that is not blank."""
-    for line_end in _LINE_END.finditer(data):
-        begin = data[: line_end.end()]
-        if begin.strip(b"\r\n") and cut(begin + b"\n") > len(begin):
-            return len(begin)
-    return len(data)
 
 
 def _check_header(place: str, names: list[str], delimiter: str, least: int) -> None:
@@ -126,4 +117,4 @@ def _check_header(place: str, names: list[str], delimiter: str, least: int) -> N
         )
     if all(number_in(name) is not None for name in names):
         raise BadInput(f"{place}: found numbers; expected names of columns.")
-    check_twice(place, names)
+    check_names(place, names)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.bad_input import BadInput, Damaged
+from virtualvector.streams.binary_files import arrow, parquet
 from virtualvector.streams.bytes_in import CHUNK, blocks
 from virtualvector.streams.chunks import BOM, why
 from virtualvector.streams.columns import MISSING, Column, Plan
@@ -14,10 +15,11 @@ from virtualvector.streams.delimited import Delimited
 from virtualvector.streams.json_lines import JsonLines
 from virtualvector.streams.pieces import Piece
 from virtualvector.streams.sources import BINARY, Source
-from virtualvector.streams.svmlight import SvmLight, bytes_at_once
-from virtualvector.streams.typed import arrow, parquet, shipped
+from virtualvector.streams.svmlight import SvmLight
+from virtualvector.streams.typed import shipped
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+BLANK = 100  # blocks that are looked at for what is not blank
 
 
 class Rows(Protocol):
@@ -58,7 +60,7 @@ def open_source(source: Source, options: Options) -> Rows:
 
     try:
         return _open(source, options)
-    except (OSError, ArrowException) as error:
+    except (OSError, ArrowException, Damaged, UnicodeDecodeError) as error:
         raise BadInput(f"{source.name}: {why(error)}.") from error
 
 
@@ -69,8 +71,8 @@ def _open(source: Source, options: Options) -> Rows:
         open_typed = parquet if source.format == "parquet" else arrow
         return open_typed(source.name, source.path, options.missing)
     if source.format == "svmlight":
-        size = min(options.chunk, bytes_at_once(options.indices))
-        return SvmLight(source.name, blocks(source, size), options.missing, options.indices)
+        data = blocks(source, options.chunk)
+        return SvmLight(source.name, data, options.missing, options.indices)
     format, data = _sniffed(source, blocks(source, options.chunk))
     if format == "jsonl":
         return JsonLines(source.name, data, options.missing)
@@ -84,7 +86,7 @@ def _sniffed(source: Source, data: Iterator[bytes]) -> tuple[str, Iterator[bytes
     seen = []
     for block in data:
         seen.append(block)
-        if block.strip():
+        if block.strip() or len(seen) == BLANK:
             break
     begin = b"".join(seen).removeprefix(BOM).lstrip()
     return "jsonl" if begin.startswith(b"{") else "csv", chain(seen, data)

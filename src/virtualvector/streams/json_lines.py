@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.chunks import Chunk, after_last_line, chunks
-from virtualvector.streams.columns import Column, Plan, Problem, number_in, place_of, shown
+from virtualvector.streams.columns import (
+    Column,
+    Plan,
+    Problem,
+    check_names,
+    is_unicode,
+    number_in,
+    place_of,
+    shown,
+)
+from virtualvector.streams.limits import WIDEST
 from virtualvector.streams.text import Record, Row, Text
 
 if TYPE_CHECKING:
@@ -33,6 +43,7 @@ class JsonLines(Text):
         names = dict.fromkeys(key for record in self._first for key in record)
         if not names:
             self._raise_for_no_columns()
+        check_names(name, list(names))
         self.columns = tuple(Column(name, self._named(name)) for name in names)
         self._keys = frozenset(names)
 
@@ -60,6 +71,7 @@ class JsonLines(Text):
                 arrow.ReadOptions(use_threads=False, block_size=len(chunk.data) + 1),
                 arrow.ParseOptions(explicit_schema=pa.schema(types)),
             )
+            table.validate(full=True)  # "\\udc00" is half a character, which Arrow takes
         except pa.ArrowInvalid:
             return None
         if not self._keys.issuperset(table.column_names):
@@ -142,7 +154,12 @@ def _record(data: bytes) -> Record | Problem:
     if not isinstance(record, dict):
         text = data.decode("utf-8", "backslashreplace")
         return Problem(None, f"found {shown(text)}; expected a JSON object.")
+    if len(record) > WIDEST:
+        return Problem(None, f"found {len(record):,} keys; expected at most {WIDEST:,}.")
     for key, value in record.items():
+        if not is_unicode(key):
+            said = f"found the key {shown(key)}, whose bytes are no UTF-8; expected text in UTF-8."
+            return Problem(None, said)
         if value is not None and not isinstance(value, str):
             return Problem(key, "found a list or an object; expected a number, a text or null.")
     return record
@@ -161,9 +178,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+def _whole(text: str) -> Number:
+    """Return a whole number without the sign of zero, as Arrow reads it."""
+    return Number("0" if text == "-0" else text)
+
+
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object,
-    parse_int=lambda text: Number(int(text)),
+    parse_int=_whole,
     parse_float=Number,
     parse_constant=Number,
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.streams.columns import BLANKS, Plan, Problem
+from virtualvector.streams.limits import LONGEST_CELL, LONGEST_LABEL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +41,7 @@ class Bad(NamedTuple):
     """A row of the file that is left out."""
 
     row: int  # of the table, before which it stood or which it is
-    why: str
+    why: Callable[[], str]  # as only the first few are told
 
 
 class Piece(NamedTuple):
@@ -52,9 +54,11 @@ class Piece(NamedTuple):
 
 def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[Bad]]:
     """Return the good rows in batches, and the bad ones; with ``stop``, up to the first bad one."""
+    if piece.table.num_rows == 0:
+        return iter(()), piece.bad[: 1 if stop else None]
     table = _trimmed(piece.table, plan)
     wrong = _wrong(table, plan)
-    found = [Bad(row, f"{piece.place(row, name)}: {said}") for row, (name, said) in wrong.items()]
+    found = [Bad(row, partial(why_not, piece.place, row, why)) for row, why in wrong.items()]
     bad = sorted([*piece.bad, *found], key=lambda one: one.row)
     good = np.ones(table.num_rows, dtype=bool)
     good[list(wrong)] = False
@@ -62,6 +66,11 @@ def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[B
         good[bad[0].row :] = False
         bad = bad[:1]
     return _batches(table, np.flatnonzero(good), piece.place, plan), bad
+
+
+def why_not(place: Place, row: int, problem: Problem) -> str:
+    """Return where a row stands, and what is wrong with it."""
+    return f"{place(row, problem.column)}: {problem.said}"
 
 
 def _trimmed(table: pa.Table, plan: Plan) -> pa.Table:
@@ -81,12 +90,13 @@ def _trimmed(table: pa.Table, plan: Plan) -> pa.Table:
 
 
 def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
-    """Return the rows that have a number that is not finite, or no label."""
+    """Return the rows with a number that is not finite, a text that is too long, or no label."""
     import pyarrow.compute as pc
 
-    wrong: dict[int, Problem] = {}
+    wrong = _too_long(table, plan)
     for name, named in plan.columns:
-        if named or pc.all(pc.is_finite(table[name])).as_py() is not False:
+        # What is not finite is not so in the sum.
+        if named or isfinite(pc.sum(table[name]).as_py() or 0.0):
             continue
         cells = table[name].to_numpy()  # nulls are nan
         for row in np.flatnonzero(~np.isfinite(cells) & table[name].is_valid().to_numpy()):
@@ -102,17 +112,45 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     return wrong
 
 
+def longest_in(column: str, label: str | None) -> int:
+    """Return how many characters a text in a column may have."""
+    return LONGEST_LABEL if column == label else LONGEST_CELL
+
+
+def too_long(length: int, most: int) -> str:
+    """Return what is wrong with a text of such a length."""
+    return f"found a text of {length:,} characters; expected at most {most:,}."
+
+
+def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
+    """Return the rows that have a name or a label that is too long."""
+    import pyarrow.compute as pc
+
+    wrong: dict[int, Problem] = {}
+    for name, named in plan.wanted:
+        if not named:
+            continue
+        most = longest_in(name, plan.label)
+        lengths = pc.utf8_length(table[name])
+        if (pc.max(lengths).as_py() or 0) <= most:
+            continue
+        for row, length in enumerate(lengths.to_pylist()):
+            if length is not None and length > most:
+                wrong.setdefault(row, Problem(name, too_long(length, most)))
+    return wrong
+
+
 def _batches(table: pa.Table, rows: NDArray[np.intp], place: Place, plan: Plan) -> Iterator[Batch]:
     if len(rows) < table.num_rows:
         table = table.take(rows)
-    labels = np.array([], str) if plan.label is None else _texts(table[plan.label])
     features = table.select([column.name for column in plan.columns])
+    labels = None if plan.label is None else table[plan.label]
     for start in range(0, len(rows), BATCH):
-        some = slice(start, start + BATCH)
         yield Batch(
             features.slice(start, BATCH),
-            labels if plan.label is None else labels[some],
-            partial(_place_of, place, rows[some]),
+            # Not of all rows at once: each label takes as much room as the longest.
+            np.array([], str) if labels is None else _texts(labels.slice(start, BATCH)),
+            partial(_place_of, place, rows[start : start + BATCH]),
         )
 
 

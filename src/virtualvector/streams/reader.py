@@ -74,11 +74,14 @@ def open_rows(
     """
     found = find_sources(sources, format)
     sparse = [source for source in found if source.format == "svmlight"]
+    indices = range(0)
+    if sparse:
+        indices = indices_in(sparse) if columns is None else indices_of(columns)
     options = Options(
         missing=tuple(missing),
         least=1 if columns is not None and not labelled else 2,
         seed=seed,
-        indices=indices_in(sparse) if columns is None else indices_of(columns),
+        indices=indices,
     )
     return Reader(found, options, label, labelled, columns, names, stop=on_error == "stop")
 
@@ -133,6 +136,8 @@ class Reader:
         outside = (self.label, self._ignored)
         found = tuple(column for column in rows.columns if column.name not in outside)
         self.columns = with_names(source, found, names) if columns is None else tuple(columns)
+        if not self.columns:
+            raise BadInput(f"{source}: found no column to learn from; expected one or more.")
         self._plan = Plan(self.columns, self.label, options.missing, learned=columns is not None)
         check_columns(source, rows.columns, self._plan, self._ignored)
         first = [] if self.label is None else rows.first(self.label)
@@ -157,9 +162,9 @@ class Reader:
                     some = True
                     yield batch
                 if bad and self._stop:
-                    raise BadInput(bad[0].why)
+                    raise BadInput(bad[0].why())
                 self.skipped += len(bad)
-                self.problems += [one.why for one in bad[: TOLD - len(self.problems)]]
+                self.problems += [one.why() for one in bad[: TOLD - len(self.problems)]]
         if self.label is not None and not some and not self.skipped:
             raise BadInput(f"{self._sources[0].name}: found no rows; expected some.")
 

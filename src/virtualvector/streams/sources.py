@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from virtualvector.escaping import printable, quoted
 from virtualvector.streams.bad_input import BadInput
 
 SHIPPED = ("spambase", "thyroid", "ionosphere")
@@ -33,7 +34,7 @@ COMPRESSED = (".gz", ".zst")
 class Source(NamedTuple):
     """One file or pipe, or a shipped data set."""
 
-    name: str  # for people
+    name: str  # for people: what a screen can show
     path: Path | None  # None: standard input
     format: str | None  # None: its first byte decides, as it is a pipe without a name
     rereadable: bool
@@ -49,7 +50,9 @@ def find_sources(names: Sequence[str], format: str | None = None) -> list[Source
     ['shipped']
     """
     if format not in (None, *FORMATS):
-        raise BadInput(f"Found the format {format!r}; expected one of {', '.join(FORMATS)}.")
+        raise BadInput(
+            f"Found the format {quoted(str(format))}; expected one of {', '.join(FORMATS)}."
+        )
     if not names:
         raise BadInput("Found no source; expected a data set's name, a path or '-'.")
     if names.count(STANDARD_INPUT) > 1:
@@ -67,13 +70,17 @@ def _find(name: str, format: str | None) -> list[Source]:
             return _matching(name, format)
         return [_file(name, format)]
     except OSError as error:
-        raise BadInput(f"{name}: {error.strerror}.") from error
+        raise BadInput(f"{printable(name)}: {error.strerror}.") from error
+    except ValueError as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{printable(name)}: {error}; expected the name of a file.") from error
 
 
 def _matching(pattern: str, format: str | None) -> list[Source]:
     found = [name for name in sorted(glob.glob(pattern, recursive=True)) if not _is_folder(name)]
     if not found:
-        raise BadInput(f"{pattern}: found no file of such a name; expected one or more.")
+        raise BadInput(f"{printable(pattern)}: found no file of such a name; expected one or more.")
     return [_file(name, format) for name in found]
 
 
@@ -81,7 +88,8 @@ def _file(name: str, format: str | None) -> Source:
     mode = _mode(name)
     if mode is None or stat.S_ISDIR(mode):
         found = "no such file" if mode is None else "a folder"
-        raise BadInput(f"{name}: {found}; expected a file, or one of {', '.join(SHIPPED)}.")
+        known = ", ".join(SHIPPED)
+        raise BadInput(f"{printable(name)}: {found}; expected a file, or one of {known}.")
     path = Path(name)
     format = format or _format_by_name(path)
     if not stat.S_ISREG(mode):
@@ -89,12 +97,14 @@ def _file(name: str, format: str | None) -> Source:
     if format is None:
         endings = ", ".join(ENDINGS)
         raise BadInput(
-            f"{name}: found no known ending; expected one of {endings}, or --format to say it."
+            f"{printable(name)}: found no known ending; expected one of {endings}, or --format to "
+            "say it."
         )
-    return Source(name, path, format, rereadable=True)
+    return Source(printable(name), path, format, rereadable=True)
 
 
 def _pipe(name: str, path: Path | None, format: str | None) -> Source:
+    name = printable(name)
     if format in BINARY:
         raise BadInput(f"{name}: found a pipe; expected a file, as {format} is not read in order.")
     return Source(name, path, format, rereadable=False)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.bytes_in import CHUNK, blocks
-from virtualvector.streams.chunks import Chunk, after_last_line, chunks
+from virtualvector.streams.bytes_in import blocks
+from virtualvector.streams.chunks import Chunk, after_last_line, chunks, line_ends
 from virtualvector.streams.columns import Column, Plan, Problem, number_in, shown
+from virtualvector.streams.limits import WIDEST
 from virtualvector.streams.sources import Source
 from virtualvector.streams.text import Record, Text
 
@@ -20,14 +22,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABEL = "label"
-WIDEST = 100_000  # columns
 _COMMENT = re.compile(rb"#[^\r\n]*")
 _INDEX = re.compile(rb"[ \t](\d+):")
-_NAME = re.compile(r"f(\d+)")
+_NAME = re.compile(r"f(\d+)", re.ASCII)
+_LARGEST = 10**9  # index that is told from larger ones
 
 
 class SvmLight(Text):
     """The rows of such a file, with a column for each index, whether it is there or not."""
+
+    absent = "0"
 
     def __init__(
         self, name: str, blocks: Iterable[bytes], missing: Iterable[str], indices: range
@@ -54,15 +58,17 @@ class SvmLight(Text):
         import pyarrow as pa
         from sklearn.datasets import load_svmlight_file
 
-        if b"_" in chunk.data:  # which may stand in Python's numbers
+        data = chunk.data
+        # Which may stand in Python's numbers, or end a line where it seems to be a blank.
+        if b"_" in data or data.count(b"\r") > data.count(b"\r\n"):
             return None
         try:
             sparse, labels = load_svmlight_file(
-                io.BytesIO(chunk.data),
+                io.BytesIO(data),
                 n_features=len(self._indices),
                 zero_based=self._indices.start == 0,
             )
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         if not np.isfinite(labels).all():
             return None
@@ -71,7 +77,7 @@ class SvmLight(Text):
         return pa.table({name: texts if named else columns[name] for name, named in plan.wanted})
 
     def _record(self, label: str, *pairs: str) -> Record | Problem:
-        record: Record = dict.fromkeys(self._names, "0")
+        record: Record = {}
         number = number_in(label)
         if number is None or not np.isfinite(number):
             return Problem(LABEL, f"found {shown(label)}; expected a number as a label.")
@@ -83,11 +89,11 @@ class SvmLight(Text):
                 continue
             if not (colon and key.isascii() and key.isdigit()):
                 return Problem(None, f"found {shown(pair)}; expected index:value.")
-            index = int(key)
+            index = _number(key.encode())
             if index not in self._indices:
                 last_index = self._indices.stop - 1
                 said = f"expected indices from {self._indices.start} to {last_index}."
-                return Problem(None, f"found the index {index}; {said}")
+                return Problem(None, f"found the index {printable(key, 40)}; {said}")
             if index <= last:
                 return Problem(
                     None, f"found the index {index} after {last}; expected them to rise."
@@ -107,24 +113,34 @@ def indices_in(sources: Sequence[Source]) -> range:
                 "to know its columns."
             )
         for chunk in chunks(source.name, blocks(source), after_last_line):
-            found = [int(index) for index in _INDEX.findall(_COMMENT.sub(b"", chunk.data))]
+            data = _COMMENT.sub(b"", chunk.data)
+            found = [_number(index) for index in _INDEX.findall(data)]
             first, last = min([first, *found]), max([last, *found])
-    if last > WIDEST:
-        raise BadInput(
-            f"{sources[0].name}: found the index {last}; expected at most {WIDEST} columns."
-        )
+            if last > WIDEST:
+                wide = next(m for m in _INDEX.finditer(data) if _number(m[1]) > WIDEST)
+                line = chunk.line + line_ends(data[: wide.start()])
+                raise BadInput(f"{source.name}, line {line}: {_too_wide(wide[1].decode())}")
     return range(first, last + 1)
 
 
 def indices_of(columns: Sequence[Column]) -> range:
     """Return the indices of the columns that a model expects."""
-    found = [int(match[1]) for column in columns if (match := _NAME.fullmatch(column.name))]
-    return range(min(found, default=1), max(found, default=0) + 1)
+    names = [match[1] for column in columns if (match := _NAME.fullmatch(column.name))]
+    found = [_number(name.encode()) for name in names]
+    first, last = min(found, default=1), max(found, default=0)
+    if last > WIDEST:
+        raise BadInput(f"A model for svmlight: {_too_wide(names[found.index(last)])}")
+    return range(first, last + 1)
 
 
-def bytes_at_once(indices: range) -> int:
-    """Return the size of a chunk, which is less the more columns there are, as most are zero."""
-    return max(2**12, min(CHUNK, 20 * CHUNK // max(1, len(indices))))
+def _number(digits: bytes) -> int:
+    """Return an index; those that are far too large are all the same."""
+    digits = digits.lstrip(b"0")
+    return int(digits or b"0") if len(digits) < len(str(_LARGEST)) else _LARGEST
+
+
+def _too_wide(index: str) -> str:
+    return f"found the index {printable(index, 40)}; expected at most {WIDEST:,} columns."
 
 
 def _label(number: float) -> str:

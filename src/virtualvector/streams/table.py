@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.escaping import printable, quoted
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.columns import Column, listed, number_in, shown
 from virtualvector.streams.reader import open_rows
@@ -16,7 +17,10 @@ from virtualvector.streams.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from virtualvector.streams.pieces import Batch
+    from virtualvector.streams.reader import Reader
 
+_LONG = 64  # characters of a label, of which any number of rows may have one
+_MOST_BYTES = 2**28  # of longer labels
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -63,20 +67,36 @@ def read(source: str, label: str | None = None, seed: int = 0) -> Stream:
     ((351, 34), ['b', 'g'])
     """
     with open_rows([source], label=label, seed=seed) as reader:
-        batches = list(reader)
+        batches = _all(reader)
     rows = np.concatenate([_numbers(batch, reader.columns) for batch in batches])
     labels = np.concatenate([batch.labels for batch in batches])
     column = str(reader.label)
     classes = np.unique(labels)
-    _check_classes(f"{source}, column {column!r}", classes, len(labels))
+    _check_classes(f"{printable(source)}, column {quoted(column)}", classes, len(labels))
     name = "rows" if source == STANDARD_INPUT else Path(source).name.partition(".")[0]
     columns = [column.name for column in reader.columns]
     return Stream(name, rows, labels, columns, classes, column, reader.label_reason)
 
 
+def _all(reader: Reader) -> list[Batch]:
+    """Return all batches, unless a few long labels would take up the memory."""
+    batches, n_rows, longest = [], 0, 0
+    for batch in reader:
+        n_rows += len(batch.labels)
+        longest = max(longest, batch.labels.dtype.itemsize // 4)  # characters
+        if longest > _LONG and 4 * longest * n_rows > _MOST_BYTES:
+            raise BadInput(
+                f"{batch.place(0, reader.label)}: found labels of up to {longest} characters in so "
+                f"many rows; expected at most {_LONG}."
+            )
+        batches.append(batch)
+    return batches
+
+
 def _check_classes(place: str, classes: NDArray[Any], n_rows: int) -> None:
     if len(classes) < 2:
-        raise BadInput(f"{place}: found only the class {str(classes[0])!r}; expected two or more.")
+        only = quoted(str(classes[0]))
+        raise BadInput(f"{place}: found only the class {only}; expected two or more.")
     if len(classes) > 2 and len(classes) > n_rows // 2:
         raise BadInput(
             f"{place}: found {len(classes)} different values in {n_rows} rows; expected a few "

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.chunks import Chunk, Cut
-from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, Problem, place_of, shown
+from virtualvector.streams.chunks import Chunk, Cut, line_ends, lines_in
+from virtualvector.streams.columns import (
+    BLANKS,
+    PEEK,
+    Column,
+    Plan,
+    Problem,
+    is_unicode,
+    place_of,
+    shown,
+)
+from virtualvector.streams.limits import CELLS, LOOKED_AT
 from virtualvector.streams.pieces import Bad, Piece, Place
 
 if TYPE_CHECKING:
@@ -31,6 +42,7 @@ class Text(ABC):
     """
 
     columns: tuple[Column, ...]
+    absent: Cell = None  # what a cell holds that a record does not have
     n_rows = None
     classes = None
 
@@ -64,47 +76,58 @@ class Text(ABC):
             yield from self._halved(chunk, plan)
 
     def _halved(self, chunk: Chunk, plan: Plan) -> Iterator[Piece]:
-        table = None if chunk.last else self.parse(chunk, plan)
+        if not chunk.data.strip(b"\r\n"):
+            return
+        # A short line can be a wide row, of which most cells are not there.
+        most = _rows_at_once(plan)
+        many = line_ends(chunk.data) > most and lines_in(chunk.data) > most
+        table = None if chunk.last or many else self.parse(chunk, plan)
         if table is not None:
             yield Piece(table, self._place(lambda: [line for line, _ in self.records(chunk)]), [])
             return
         half = chunk.data[: len(chunk.data) // 2]
-        end = self._cut(half) if len(half) >= SMALL else 0
+        small = max(SMALL, 16 * len(plan.wanted))  # for each column takes its time
+        end = self._cut(half) if many or len(half) >= small else 0
         if end:
             yield from self._halved(chunk._replace(data=half[:end], last=False), plan)
             yield from self._halved(chunk.after(end), plan)
         else:
-            yield self._one_by_one(chunk, plan)
+            yield from self._one_by_one(chunk, plan)
 
-    def _one_by_one(self, chunk: Chunk, plan: Plan) -> Piece:
-        import pyarrow as pa
-
+    def _one_by_one(self, chunk: Chunk, plan: Plan) -> Iterator[Piece]:
         lines: list[int] = []
         rows: list[Row] = []
-        bad = []
-        place = self._place(lambda: lines)
+        bad: list[Bad] = []
         for line, record in self.records(chunk):
             row = record if isinstance(record, Problem) else self._row(record, plan)
             if isinstance(row, Problem):
-                bad.append(
-                    Bad(
-                        len(rows),
-                        f"{place_of(f'{self._name}, line {line}', row.column)}: {row.said}",
-                    )
-                )
+                bad.append(Bad(len(rows), partial(self._why, line, row)))
             else:
                 lines.append(line)
                 rows.append(row)
+            if len(rows) == _rows_at_once(plan):
+                yield self._piece(rows, lines, bad, plan)
+                lines, rows, bad = [], [], []
+        if rows or bad:
+            yield self._piece(rows, lines, bad, plan)
+
+    def _why(self, line: int, problem: Problem) -> str:
+        return f"{place_of(f'{self._name}, line {line}', problem.column)}: {problem.said}"
+
+    def _piece(self, rows: list[Row], lines: list[int], bad: list[Bad], plan: Plan) -> Piece:
+        import pyarrow as pa
+
         kinds = [pa.string() if column.named else pa.float64() for column in plan.wanted]
         cells = zip(*rows, strict=True) if rows else ([] for _ in kinds)
         arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
-        return Piece(pa.table(arrays, [column.name for column in plan.wanted]), place, bad)
+        table = pa.table(arrays, [column.name for column in plan.wanted])
+        return Piece(table, self._place(lambda: lines), bad)
 
     def _row(self, record: Record, plan: Plan) -> Row | Problem:
         """Return the cells as they are stored, or what is wrong with one of them."""
         row: Row = []
         for name, named in plan.wanted:
-            cell = record.get(name)
+            cell = record.get(name, self.absent)
             if cell is not None and not is_unicode(cell):
                 return Problem(name, "found bytes that are no UTF-8; expected text in UTF-8.")
             if named or cell is None:
@@ -131,34 +154,37 @@ class Text(ABC):
         """Return all chunks, and the first records that can be told apart into cells."""
         seen: list[Chunk] = []
         first: list[Record] = []
+        n_bytes = 0
         try:
             for chunk in chunks:
+                if not chunk.data.strip(b"\r\n"):  # of which there may be any number
+                    continue
                 seen.append(chunk)
+                n_bytes += len(chunk.data)
                 whole = (record for _, record in self.records(chunk) if isinstance(record, dict))
                 first += islice(whole, PEEK - len(first))
-                if len(first) == PEEK:
+                if len(first) == PEEK or n_bytes > LOOKED_AT:
                     break
         except BadInput as error:
             return chain(seen, _raising(error)), first
         return chain(seen, chunks), first
 
     def _filled(self, column: str) -> list[str]:
-        cells = [record.get(column) for record in self._first]
+        cells = [record.get(column, self.absent) for record in self._first]
         return [cell for cell in cells if cell and cell.strip(BLANKS) not in self._missing]
 
     def _named(self, column: str) -> bool:
         return any(is_unicode(cell) and self.number(cell) is None for cell in self._filled(column))
 
 
-def is_unicode(text: str) -> bool:
-    """Whether the text came from UTF-8; other bytes are decoded as lone surrogates."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+def _rows_at_once(plan: Plan) -> int:
+    return max(1, CELLS // len(plan.wanted))
 
 
 def _because(plan: Plan, name: str) -> str:
     if plan.learned:
         return ", as was learned."
-    return f", as in the first rows (if these are names: --names {name})."
+    return f", as in the first rows (if these are names: --names {printable(name, 100)})."
 
 
 def _raising(error: BadInput) -> Iterator[Chunk]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.escaping import printable, quoted
+from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.chunks import why
-from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_twice, place_of
-from virtualvector.streams.pieces import BATCH, Piece, Place
+from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_names, place_of
+from virtualvector.streams.pieces import Bad, Piece, Place, longest_in, why_not
+from virtualvector.streams.validity import Part, Validity
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 Batches = Callable[[list[str]], Iterable["pa.RecordBatch"]]  # of some columns
-_PAGE = 2**16  # bytes of a column that are read at once
 
 
 class Typed:
@@ -31,36 +33,61 @@ class Typed:
         classes: tuple[str, ...] | None = None,
     ) -> None:
         self._name, self._batches, self._missing = name, batches, frozenset(missing)
+        check_names(name, schema.names)
         self.columns = tuple(Column(field.name, self._holds_names(field)) for field in schema)
-        check_twice(name, schema.names)
         self.n_rows, self.classes = n_rows, classes
 
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
         cells: list[str | None] = []
-        for batch in self._batches([column]):
-            cells += _texts(batch.column(0)).to_pylist()
-            if len(cells) >= PEEK:
+        n_rows = 0
+        for part in self._checked([column], column):
+            cells += _text(part.batch.column(0)).to_pylist()
+            n_rows += part.n_rows
+            if n_rows >= PEEK:
                 break
         texts = [(cell or "").strip(BLANKS) for cell in cells[:PEEK]]
         return [text for text in texts if text not in self._missing]
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
-        import pyarrow as pa
-
         self._check_kinds(plan)
         start = 0
+        for part in self._checked([column.name for column in plan.wanted], plan.label):
+            yield self._piece(part, plan, start)
+            start += part.n_rows
+
+    def _checked(self, columns: list[str], label: str | None) -> Iterator[Part]:
+        """Yield a few rows at a time, of arrays that are what they say."""
+        import pyarrow as pa
+
+        validity = Validity({name: longest_in(name, label) for name in columns})
+        start = 0
         try:
-            for batch in self._batches([column.name for column in plan.wanted]):
-                columns = {
-                    name: (_texts if named else _numbers)(batch.column(name))
-                    for name, named in plan.wanted
-                }
-                yield Piece(pa.table(columns), self._place(start), [])
-                start += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{self._name}: {why(error)}, after row {start}.") from error
+            for batch in self._batches(columns):
+                for part in validity.parts(batch):
+                    yield part
+                    start += part.n_rows
+        except (pa.ArrowException, OSError, Damaged) as error:
+            column = error.column if isinstance(error, Damaged) else None
+            place = place_of(f"{self._name}, after row {start}", column)
+            raise BadInput(f"{place}: {why(error)}.") from error
+
+    def _piece(self, part: Part, plan: Plan, start: int) -> Piece:
+        import pyarrow as pa
+
+        table = pa.table(
+            {
+                name: (_text if named else _number)(part.batch.column(name))
+                for name, named in plan.wanted
+            }
+        )
+        place = self._place(range(start, start + part.n_rows))
+        bad = [
+            Bad(row - before, partial(why_not, place, row, part.wrong[row]))
+            for before, row in enumerate(sorted(part.wrong))
+        ]
+        return Piece(table, self._place([start + row for row in part.good]) if bad else place, bad)
 
     def _holds_names(self, field: pa.Field) -> bool:
         from pyarrow import types
@@ -73,8 +100,8 @@ class Typed:
         if types.is_decimal(kind):
             return False
         raise BadInput(
-            f"{self._name}, column {field.name!r}: found the type {field.type}; expected numbers "
-            "or names."
+            f"{self._name}, column {quoted(field.name)}: found the type "
+            f"{printable(str(field.type), 100)}; expected numbers or names."
         )
 
     def _check_kinds(self, plan: Plan) -> None:
@@ -82,24 +109,24 @@ class Typed:
         for column in plan.columns:
             if column.name in names and not column.named:
                 raise BadInput(
-                    f"{self._name}, column {column.name!r}: found names; expected numbers"
+                    f"{self._name}, column {quoted(column.name)}: found names; expected numbers"
                     f"{', as was learned' if plan.learned else ', as in the first file'}."
                 )
 
-    def _place(self, start: int) -> Place:
+    def _place(self, rows: Sequence[int]) -> Place:
         def place(row: int, column: str | None) -> str:
-            return place_of(f"{self._name}, row {start + row + 1}", column)
+            return place_of(f"{self._name}, row {rows[row] + 1}", column)
 
         return place
 
 
-def _texts(cells: pa.Array) -> pa.Array:
+def _text(cells: pa.Array) -> pa.Array:
     import pyarrow as pa
 
     return cells.cast(pa.string())
 
 
-def _numbers(cells: pa.Array) -> pa.Array:
+def _number(cells: pa.Array) -> pa.Array:
     import pyarrow as pa
 
     return cells.cast(pa.float64(), safe=False)  # of a large integer the nearest number
@@ -119,40 +146,3 @@ def shipped(name: str, seed: int) -> Typed:
     return Typed(
         name, batch.schema, lambda names: [batch.select(names)], (), batch.num_rows, classes
     )
-
-
-def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
-    """Return the rows of a Parquet file."""
-    from pyarrow.parquet import ParquetFile
-
-    file = ParquetFile(path, pre_buffer=False, buffer_size=_PAGE)  # not whole columns in memory
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from file.iter_batches(BATCH, columns=columns)
-
-    return Typed(name, file.schema_arrow, batches, missing, file.metadata.num_rows)
-
-
-def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
-    """Return the rows of a file or a stream in Arrow's own format, of which Feather is one."""
-    from pyarrow import OSFile, dataset, ipc
-
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with OSFile(str(path)) as file:
-            if is_file:
-                reader = ipc.open_file(file)
-                found = (reader.get_batch(index) for index in range(reader.num_record_batches))
-            else:
-                found = ipc.open_stream(file)
-            for batch in found:
-                yield batch.select(columns)
-
-    with OSFile(str(path)) as file:
-        schema = (ipc.open_file if is_file else ipc.open_stream)(file).schema
-    rows = Typed(name, schema, batches, missing)
-    if is_file:
-        rows.n_rows = dataset.dataset(path, format="ipc").count_rows()
-    return rows

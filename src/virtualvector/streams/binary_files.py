@@ -1,0 +1,132 @@
+"""Parquet and Arrow files, read a little at a time, and never more than they have room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from virtualvector.streams.bad_input import Damaged
+from virtualvector.streams.chunks import why
+from virtualvector.streams.limits import CELLS, room_for
+from virtualvector.streams.messages import Messages
+from virtualvector.streams.pages import load_of
+from virtualvector.streams.pieces import BATCH
+from virtualvector.streams.typed import Typed
+from virtualvector.streams.validity import TEXT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+_PAGE = 2**16  # bytes of a column that are read at once
+_TOGETHER = 2**16  # rows of small row groups that are read as one
+
+
+class _Portion(NamedTuple):
+    """What is read at once of a Parquet file."""
+
+    groups: list[int]
+    n_rows: int
+    at_once: int  # rows of a batch
+
+
+def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
+    """Return the rows of a Parquet file."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    size = path.stat().st_size
+    file = ParquetFile(
+        path,
+        pre_buffer=False,
+        buffer_size=_PAGE,  # not whole columns in memory
+        thrift_string_size_limit=max(1, size),
+        thrift_container_size_limit=max(1, min(size, 2**20)),
+        page_checksum_verification=True,
+    )
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        for groups, _, at_once in _portions(file, path, size, columns):
+            try:
+                yield from file.iter_batches(at_once, row_groups=groups, columns=columns)
+            except (pa.ArrowException, OSError) as error:
+                raise Damaged(why(error), _culprit(file, groups, columns)) from error
+
+    return Typed(name, file.schema_arrow, batches, missing, file.metadata.num_rows)
+
+
+def _portions(file: ParquetFile, path: Path, size: int, columns: list[str]) -> Iterator[_Portion]:
+    """Yield row groups that can be read, small ones together."""
+    left = size  # bytes; no two columns may be at the same place
+    ahead = _Portion([], 0, BATCH)
+    with path.open("rb") as raw:
+        for group in range(file.metadata.num_row_groups):
+            n_bytes, at_once = _weighed(file, raw, size, group, columns)
+            left -= n_bytes
+            if left < 0:
+                raise Damaged("found columns that share their bytes; expected each to have its own")
+            n_rows = file.metadata.row_group(group).num_rows
+            if ahead.groups and ahead.n_rows + n_rows > _TOGETHER:
+                yield ahead
+                ahead = _Portion([], 0, BATCH)
+            ahead = _Portion(
+                [*ahead.groups, group], ahead.n_rows + n_rows, min(ahead.at_once, at_once)
+            )
+    if ahead.groups:
+        yield ahead
+
+
+def _weighed(
+    file: ParquetFile, raw: BinaryIO, size: int, group: int, columns: list[str]
+) -> tuple[int, int]:
+    """Return the bytes of some columns of a row group, and how many rows to read at once."""
+    meta, schema = file.metadata.row_group(group), file.schema_arrow
+    if meta.num_columns != len(schema):
+        raise Damaged(f"found {meta.num_columns} columns; expected {len(schema)}")
+    packed = held = 0
+    cells = 0.0
+    for name in columns:
+        column = meta.column(schema.get_field_index(name))
+        try:
+            load = load_of(raw, size, column)
+        except Damaged as error:
+            raise Damaged(error.said, name) from error
+        packed += column.total_compressed_size
+        held += load.page
+        cells += load.cell
+    if held > room_for(packed):
+        raise Damaged(
+            f"found pages of {packed:,} bytes that become {held:,}; expected smaller pages"
+        )
+    return packed, max(1, min(BATCH, CELLS // len(columns), int(TEXT / max(1.0, cells))))
+
+
+def _culprit(file: ParquetFile, groups: list[int], columns: list[str]) -> str | None:
+    """Return the column that cannot be read."""
+    import pyarrow as pa
+
+    for column in columns:
+        try:
+            for _ in file.iter_batches(1024, row_groups=groups, columns=[column]):
+                pass
+        except (pa.ArrowException, OSError):
+            return column
+    return None
+
+
+def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
+    """Return the rows of a file or a stream in Arrow's own format, of which Feather is one."""
+    from contextlib import closing
+
+    from pyarrow import PythonFile, ipc
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        with closing(Messages(path)) as messages:
+            for batch in ipc.open_stream(PythonFile(messages, mode="r")):
+                yield batch.select(columns)
+
+    with closing(Messages(path)) as messages:
+        n_rows = messages.count_rows()
+        schema = ipc.open_stream(PythonFile(messages, mode="r")).schema
+    return Typed(name, schema, batches, missing, n_rows)

@@ -1,0 +1,28 @@
+"""How much of anything there may be, so that no small file takes much memory or much time."""
+
+from __future__ import annotations
+
+LONGEST_ROW = 2**22  # bytes of a record of text
+LONGEST_LABEL = 1000  # characters; labels are held in arrays as wide as the longest of them
+LONGEST_CELL = 2**16  # characters of a name
+LONGEST_COLUMN = 1000  # characters of what a column is called
+WIDEST = 20_000  # columns; what is learned of them grows with the square
+CELLS = 2**22  # of rows that are taken up at once
+LOOKED_AT = 2**23  # bytes of text that decide what columns hold
+
+UNPACKED = 2**28  # bytes that compressed data may become, however little it is
+RATIO = 16  # times that compressed data may grow beyond that
+
+
+def room_for(packed: int) -> int:
+    """Return how many bytes so much compressed data may become.
+
+    Numbers seldom shrink to less than a tenth; what grows a thousand times is there to do harm.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.limits import room_for
+    >>> room_for(1000), room_for(10**9)
+    (268451456, 16268435456)
+    """
+    return UNPACKED + RATIO * packed
