@@ -49,7 +49,6 @@ TESTS = (
     # The command and the report.
     "tests/command/test_main.py",
     "tests/command/test_learn.py::test_from_a_csv_to_probabilities",
-    "tests/command/test_learn.py::test_the_learner_is_the_one_of_the_library",
     "tests/report/test_page.py::test_the_same_report_is_the_same_page",
 )
 

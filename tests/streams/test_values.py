@@ -192,10 +192,12 @@ csv_tables = st.lists(
 def test_csv_is_what_pandas_reads(table, size):
     frame = pd.DataFrame(table, columns=["a", "b", "c", "label"])
     data = frame.to_csv(index=False).encode()
-    again = pd.read_csv(io.BytesIO(data), float_precision="round_trip")
+    # Older versions of pandas make another number of some texts.
+    again = pd.read_csv(io.BytesIO(data), dtype={"a": str})
     rows, said = read_bytes(data, ".csv", size, label="label")
     assert said is None
-    assert rows == [(a, float(b), c, label) for a, b, c, label in again.itertuples(index=False)]
+    cells = again.itertuples(index=False)
+    assert rows == [(float(a), float(b), c, label) for a, b, c, label in cells]
 
 
 @pytest.fixture
