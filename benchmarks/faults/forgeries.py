@@ -182,8 +182,8 @@ def _type(array: Any, arrays: dict[str, Any], draw: random.Random) -> Any:
 
 
 def _other(array: Any, arrays: dict[str, Any], draw: random.Random) -> Any:
-    alike = [each for each in arrays.values() if each.shape == array.shape]
-    return draw.choice(alike).copy()
+    alike = sorted(name for name in arrays if arrays[name].shape == array.shape)
+    return arrays[draw.choice(alike)].copy()
 
 
 def _shuffle(array: Any, arrays: dict[str, Any], draw: random.Random) -> Any:

@@ -11,7 +11,7 @@ from faults.sealing import BLANK, changed, compact, header_and_data, sealed, wit
 from virtualvector import files
 from virtualvector.files import BadModelFile
 from virtualvector.learners.saving import contents_of
-from virtualvector.posterior.state import POINTS
+from virtualvector.posterior.state import POINTS, ROWS, SWEEPS, UNSETTLED
 from virtualvector.storage import document
 
 START = b'{"__metadata__":{"virtualvector":"{\\"checksum\\":\\"' + BLANK + b'\\"'
@@ -20,6 +20,11 @@ START = b'{"__metadata__":{"virtualvector":"{\\"checksum\\":\\"' + BLANK + b'\\"
 @pytest.fixture(scope="module")
 def vvm():
     return contents_of(EXAMPLES["vvm"].started())
+
+
+@pytest.fixture(scope="module")
+def many_columns():
+    return contents_of(EXAMPLES["vvm, many columns"].started())
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +185,7 @@ def test_names_given_twice(vvm, refused):
 # What the document says.
 
 
-def setting(*places, to):
+def setting_of(*places, to):
     """A function that puts something at a place of a document."""
 
     def change(document):
@@ -285,7 +290,42 @@ POSTERIOR = ("state", "posterior")
     ids=str,
 )
 def test_documents_that_say_something_wrong(vvm, refused, places, to):
-    refused(changed(vvm, setting(*places, to=to)))
+    refused(changed(vvm, setting_of(*places, to=to)))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "setting", "to"),
+    [
+        ("max_sweeps", "max_sweeps", 31),
+        ("max_sweeps", "max_sweeps", 2**53 - 1),
+        ("tol", "tolerance", 0.0),
+        ("label_noise", "label_noise", 0.1),
+        ("margin_noise", "margin_noise", 0.5),
+        ("half_life", "half_life", 30.0),
+        ("merge_pairs", "merge_pairs", 6),
+        ("buffer_size", "buffer_size", 7),
+        ("eviction", "strategy", 1),
+        ("prior_variance", None, 2.0),
+        ("fit_intercept", None, False),
+    ],
+)
+def test_settings_that_are_not_what_parameters_give(vvm, refused, parameter, setting, to):
+    if setting is not None:
+        refused(changed(vvm, setting_of(*POSTERIOR, "settings", setting, to=to)))
+    said = "margin" if parameter == "eviction" else to
+    assert "expected" in refused(changed(vvm, setting_of("parameters", parameter, to=said)))
+
+
+def test_work_without_end(vvm, ep, refused):
+    """Nothing interrupts a sweep: what both parameters and settings allow is bounded too."""
+    for contents, where in ((vvm, "settings"), (ep, "settling")):
+
+        def endless(document, where=where):
+            document["parameters"] |= {"max_sweeps": 2**53 - 1, "tol": 0.0}
+            document["state"]["posterior"][where] |= {"max_sweeps": 2**53 - 1, "tolerance": 0.0}
+            document["state"]["posterior"]["settings"]["tolerance"] = 0.0
+
+        assert "found max_sweeps = 9007199254740991 over" in refused(changed(contents, endless))
 
 
 def test_fields_that_are_missing_or_unknown(vvm, refused):
@@ -366,11 +406,62 @@ def test_a_class_without_a_posterior(three_classes, refused):
         ("counts", lambda a: np.where(np.arange(7) == POINTS, -1, a)),
         ("sums", lambda a: a[:1]),
         ("sums", lambda a: a * np.nan),
+        # Numbers that learning cannot lead to.
+        ("mean", lambda a: a + 1e9),
+        ("factor", lambda a: a * 1e9),
+        ("factor", lambda a: a * 1e-15),
+        ("factor", lambda a: a * 1e-300),
+        ("points", lambda a: np.roll(a, 1, axis=0)),
+        ("noises", lambda a: a + 1.0),
+        ("born", lambda a: a + 40),
+        ("born", lambda a: 0 * a),
+        ("precisions", lambda a: a + 1e14),
+        ("precisions", lambda a: -1.0 - a),
+        ("shifts", lambda a: a + 1e6),
+        ("weight_mean", lambda a: a - 1e9),
+        ("weight_factor", lambda a: a * 1e9),
+        ("distances", lambda a: a + 1.0),
+        ("distances", lambda a: a.clip(1e-3)),
+        ("counts", lambda a: np.where(np.arange(7) == ROWS, 41, a)),
+        ("counts", lambda a: np.where(np.arange(7) == SWEEPS, 10**6, a)),
+        ("counts", lambda a: np.where(np.arange(7) == UNSETTLED, 10**6, a)),
+        ("sums", lambda a: a + 1e9),
+        ("sums", lambda a: a - 1e300),
     ],
 )
 def test_posteriors_that_cannot_be(vvm, refused, name, change):
     place = f"posterior/states/0/{name}"
     refused(changed(vvm, arrays=lambda arrays: arrays.update({place: change(arrays[place])})))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("points", lambda a, n: a + 1e-4),
+        ("products", lambda a, n: a * (1.0 + 1e-4)),
+        ("products", lambda a, n: a + 1e-3),
+        ("fresh", lambda a, n: -a),
+        ("fresh", lambda a, n: a + 1e300),
+        ("gram", lambda a, n: a + 1.0),
+        ("gram", lambda a, n: a + np.diag(np.arange(len(a)) == n)),
+        ("margins", lambda a, n: a + 1e200),
+        ("margins", lambda a, n: a + 1e-3),
+        ("covariances", lambda a, n: a * 1e200),
+        ("covariances", lambda a, n: a + 0.1 * np.triu(np.ones_like(a), 1)),
+        ("covariances", lambda a, n: np.where(np.eye(len(a)) > 0, a, 9.0 * a.max())),
+        ("seen", lambda a, n: a - [0.0, 0.0, 0.0, -1e4]),
+        ("seen", lambda a, n: a - [0.0, 1e4, 0.0, 0.0]),
+    ],
+)
+def test_margins_that_cannot_be(many_columns, refused, name, change):
+    place = "posterior/states/0/"
+
+    def forge(arrays):
+        n = arrays[place + "counts"][POINTS]
+        assert n > 2
+        arrays[place + name] = change(arrays[place + name], n)
+
+    refused(changed(many_columns, arrays=forge))
 
 
 def test_more_rows_than_there_is_room_for(ep, refused):
@@ -388,6 +479,19 @@ INPUTS = ("state", "inputs")
 @pytest.mark.parametrize(
     ("places", "to"),
     [
+        (["parameters", "n_waves"], 6),
+        (["parameters", "budget"], 1e9),
+        (["parameters", "random_state"], 1),
+        (["parameters", "experts", 0, "margin_noise"], 2.0),
+        (["parameters", "scale"], False),
+        ([*COMMITTEE, "outlook", "spread"], 5.0),
+        ([*COMMITTEE, "record", "n_blocks"], 10**6),
+        ([*COMMITTEE, "record", "moments", 0, "weights", 0, 1], 2.0),
+        ([*COMMITTEE, "record", "moments", 0, "n_rows"], 10**6),
+        ([*COMMITTEE, "watch", "n_blocks"], 10**6),
+        ([*COMMITTEE, "watch", "usual"], 1e300),
+        ([*COMMITTEE, "watch", "variance"], 1e300),
+        ([*COMMITTEE, "n_rows"], 151),
         ([*COMMITTEE, "experts"], []),
         ([*COMMITTEE, "at_start"], []),
         ([*COMMITTEE, "posteriors"], []),
@@ -430,7 +534,7 @@ INPUTS = ("state", "inputs")
     ids=str,
 )
 def test_committees_that_cannot_be(auto, refused, places, to):
-    refused(changed(auto, setting(*places, to=to)))
+    refused(changed(auto, setting_of(*places, to=to)))
 
 
 @pytest.mark.parametrize(
@@ -440,6 +544,10 @@ def test_committees_that_cannot_be(auto, refused, places, to):
         ("committee/weights", lambda a: -a),
         ("committee/weights", lambda a: 0 * a),
         ("committee/weights", lambda a: a[:, np.newaxis]),
+        ("committee/weights", lambda a: 2.0 * a),
+        ("committee/weights", lambda a: a * (1.0 - 1e-6)),
+        ("committee/weights", lambda a: np.eye(len(a))[0]),
+        ("committee/awake", lambda a: np.arange(len(a)) == 0),
         ("committee/awake", lambda a: np.zeros_like(a)),
         ("committee/awake", lambda a: a.astype(np.int64)),
         ("committee/awake", lambda a: np.append(a, True)),
@@ -447,10 +555,20 @@ def test_committees_that_cannot_be(auto, refused, places, to):
         ("committee/evidence", lambda a: a[:1]),
         ("committee/corrections", lambda a: a[:3]),
         ("committee/corrections", lambda a: -a),
+        ("committee/corrections", lambda a: 2.0 * a),
+        ("committee/corrections", lambda a: a * (1.0 - 1e-6)),
+        ("committee/corrections", lambda a: np.eye(len(a))[0]),
+        ("committee/evidence", lambda a: a + 1e6),
+        ("committee/evidence", lambda a: a - 1e6),
         ("committee/posteriors/1/states/0/mean", lambda a: a[:-1]),
         ("inputs/counts", lambda a: np.append(a, 1.0)),
         ("inputs/counts", lambda a: -a),
+        ("inputs/counts", lambda a: a + 1.0),
+        ("inputs/counts", lambda a: a - 0.5),
         ("inputs/means", lambda a: a * np.inf),
+        ("inputs/means", lambda a: a + 1e200),
+        ("inputs/squares", lambda a: a + 1e303),
+        ("inputs/gaps", lambda a: a + 1000),
         ("inputs/squares", lambda a: -1.0 - a),
         ("inputs/gaps", lambda a: a[:2]),
         ("inputs/gaps", lambda a: a - 10**6),
@@ -467,3 +585,53 @@ def test_truth_values_are_zero_or_one(auto, refused):
     assert "truth values" in refused(
         sealed(compact(header), data[:start] + b"\x02" + data[start + 1 :])
     )
+
+
+def test_the_only_expert_has_all_trust(refused):
+    alone = contents_of(EXAMPLES["auto, one expert, not scaled"].started())
+    for to in (0.5, 1.0 + 1e-12, 2.0):
+        weights = np.array([to])
+        forged = changed(alone, arrays=lambda a, w=weights: a.update({"committee/weights": w}))
+        assert "all trust in the only expert" in refused(forged)
+
+
+# What is the same as something else takes memory when it learns.
+
+
+def test_more_classes_than_were_written(refused):
+    adf = contents_of(EXAMPLES["adf, third class comes later"].started())
+
+    def many(document):
+        posterior = document["state"]["posterior"]
+        posterior["classes"]["values"] = document["classes"] = list(range(60_000))
+        there = [{"same as": "posterior/states/0"}] * 59_999
+        posterior["states"] = [posterior["states"][0], *there]
+
+    def fewer(arrays):
+        for name in list(arrays):
+            if "states/" in name and "states/0/" not in name:
+                del arrays[name]
+
+    assert "expected it written out again" in refused(changed(adf, many, fewer), megabytes=128)
+
+
+def test_references_to_what_has_references(refused):
+    auto = contents_of(EXAMPLES["auto, third class comes later"].started())
+
+    def many(document):
+        committee = document["state"]["committee"]
+        states = committee["posteriors"][0]["states"]
+        states += [{"same as": "committee/posteriors/0/states/0"}] * 1000
+        committee["posteriors"] += [{"same as": "committee/posteriors/0"}] * 1000
+
+    assert "expected it written out again" in refused(changed(auto, many))
+
+
+def test_labels_much_wider_than_their_texts(refused):
+    auto = contents_of(EXAMPLES["auto, names and gaps"].started())
+
+    def wide(document):
+        for k, posterior in enumerate(document["state"]["committee"]["posteriors"]):
+            posterior["classes"] = {"dtype": "<U9999999", "values": [f"{k}"]}
+
+    assert "found labels of 39,999,996 bytes" in refused(changed(auto, wide), megabytes=128)

@@ -138,8 +138,8 @@ def _learned_on(model: Saving) -> str:
     """Return the kind of processor that learned last; what learns is never changed in place."""
     origin = model._origin
     if origin is not None:
-        now = _learned_by(model)
-        if all(now[name] is origin.learned[name] for name in now):
+        now, then = _learned_by(model), origin.learned
+        if all(now[n] is then[n] or isinstance(now[n], float) for n in now):  # a scale is copied
             return origin.processor
     return processor()
 
