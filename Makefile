@@ -8,7 +8,7 @@ version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
 
-.PHONY: demo test test-versions lint bench performance streams picture clean
+.PHONY: demo test test-versions faults lint bench performance streams picture clean
 
 ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
 .PHONY: .venv/bin/python  # it is of another Python, and made again
@@ -23,6 +23,9 @@ test: lint  ## run every check and test
 
 test-versions: .venv/.developing  ## the wheel on every Python here, newest and oldest dependencies
 	$(BIN)/python .ci/versions.py
+
+faults: .venv/.developing  ## forged models, lying files, kills and full disks, for ten minutes
+	$(BIN)/python benchmarks/faults --seconds 600
 
 lint: .venv/.developing
 	$(BIN)/ruff check .
