@@ -1,7 +1,7 @@
 """Whether a state that comes from outside is one: compiled code does not look.
 
-What learning keeps true is tested with room to spare: at least a thousand times what rows of any
-length, contradictions and wrong labels have been seen to lead to.
+What learning keeps true is tested with room to spare: a thousand times what rows of any length,
+contradictions and wrong labels have been seen to lead to.
 """
 
 from __future__ import annotations
@@ -51,17 +51,18 @@ _NARROWEST = 1e-18
 _WIDEST, _WIDEST_WITH_LABEL_NOISE = 1e4, 1e150
 # How far a mean is from zero, squared, in the Gaussian's own standard deviations: matching the
 # factor of a row adds less than two to it. Where one direction is much wider than others, digits
-# are left for its own deviations only.
-_FARTHEST_PER_ROW = 1e4
+# are left for its own deviations only. What a stand-in alone would make of r is much further: those
+# of rows that contradict each other, with next to no noise, pull in opposite directions.
+_FARTHEST_PER_ROW = 1e16
+_FARTHEST_SITE_PER_ROW = 1e14
 _MOST_UNEQUAL = 1e26
-_FARTHEST_SITE_PER_ROW = 1e2  # what one stand-in may say, in the same units
-_FARTHEST_SITE_OF_EP = 1e16  # where nothing has to take it in, rows contradict each other freely
 _MOST_NOISE = 1e150  # a row with 1e100 is not learned; merging adds up
 _LARGEST_LENGTH = 1e10  # of merged points, whose rounding errors grow when they are merged again
 _LARGEST_SUM = 1e250
 _MOST_DIVERGENCE = 1e3  # of one factor; log((1 − ε)/ε) for the smallest number ε is 744
-_OFF = 1e-8  # what may be rounding in numbers that follow from others
+_OFF = 1e-5  # what may be rounding in numbers that follow from others
 _MOST_WORN = 1e-20  # products are computed anew when variances have become 1e-6 of what they were
+_LARGEST_CORRELATION = 10.0
 _WORN = 0.01  # see `stand_in.worn_out`: what is narrower is computed anew before the next row
 
 
@@ -228,10 +229,8 @@ def _check_stand_ins(state: State, settings: Settings, rows: float) -> None:
     if settings.label_noise == 0.0 and np.any(precisions < 0.0):
         raise ValueError("found negative precisions; expected none without label noise")
     variances = np.square(state.factor @ state.points[:n].T).sum(axis=0)
-    never = settings.strategy == Strategy.NEVER
-    most = _FARTHEST_SITE_OF_EP if never else _FARTHEST_SITE_PER_ROW
     said = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
-    if not np.all(said <= most * rows):
+    if not np.all(said <= _FARTHEST_SITE_PER_ROW * rows):
         raise ValueError("found shifts that stand-ins do not have; expected smaller ones")
 
 
@@ -245,7 +244,7 @@ def _check_margins(state: State, rows: float) -> None:
     if not np.all(np.abs(state.products[:, :n] - products) <= _OFF * widths):
         raise ValueError("found products that points do not have; expected theirs")
     widths = widths[:, np.newaxis] * widths
-    if not np.all(np.abs(state.gram[:n, :n] - gram) <= 100.0 * _OFF * widths):
+    if not np.all(np.abs(state.gram[:n, :n] - gram) <= 10.0 * _OFF * widths):
         raise ValueError("found a gram that points do not have; expected theirs")
     if np.any(state.fresh[:n] > np.diagonal(gram) / _MOST_WORN):
         raise ValueError("found products that are too old; expected fresher ones")
@@ -273,13 +272,8 @@ def _check_covariances(state: State, n: int) -> None:
     if np.any(variances <= _WORN * np.diagonal(state.gram)[:n]):
         return
     widths = np.sqrt(variances)
-    correlations = covariances / (widths[:, np.newaxis] * widths)
-    try:
-        np.linalg.cholesky(0.5 * (correlations + correlations.T) + 0.01 * np.eye(n))
-    except np.linalg.LinAlgError:
-        raise ValueError("found covariances that no margins have; expected some's") from None
-    if np.any(np.abs(correlations - correlations.T) > 1e-3):
-        raise ValueError("found covariances that are not symmetric; expected that")
+    if np.any(np.abs(covariances) > _LARGEST_CORRELATION * widths[:, np.newaxis] * widths):
+        raise ValueError("found covariances that no margins have; expected smaller ones")
 
 
 def _check_padding(name: str, matrix: Array, n: int) -> None:
