@@ -223,3 +223,29 @@ def test_what_cannot_be_seen_of_a_file_name_is_not_said(tmp_path):
     assert said.isprintable()
     assert "ro\\x1b[31mws\\u202e.csv, line 2" in said
     assert complaint(tmp_path / "\x00.csv").isprintable()
+
+
+def test_a_label_does_not_lose_its_end(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"a,label\n1,x\n2,x\0\n3,\0\n4,y\n")
+    reader = open_rows([str(path)], on_error="skip")
+    assert all_of(reader) == ([(1.0, "x"), (4.0, "y")], None)
+    said = "expected a class without zero bytes."
+    assert reader.problems == [
+        f"{path}, line 3, column 'label': found 'x\\x00'; {said}",
+        f"{path}, line 4, column 'label': found '\\x00'; {said}",
+    ]
+
+
+def test_a_table_of_nothing_is_refused(path):
+    written(path, pa.table({}))
+    assert complaint(path) == "FILE: found no columns; expected some."
+
+
+def test_numbers_that_are_none_are_looked_up_at_once(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    names = [f"c{k}" for k in range(15_000)]  # the square of which takes a minute
+    first = ", ".join(f'"{name}": 1' for name in names)
+    second = ", ".join(f'"{name}": NaN' for name in names)
+    path.write_text(f'{{{first}, "label": "x"}}\n{{{second}, "label": "x"}}\n')
+    assert complaint(path).startswith("FILE, line 2, column 'c0': found nan;")
