@@ -257,3 +257,17 @@ def test_given_axes_are_drawn_on(model, stated):
 def test_matplotlib_is_imported_only_to_draw():
     code = "import sys, virtualvector.evaluation; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["$\\frac$", "$x_$ and $", "a\x1bb"])
+def test_names_are_drawn_as_they_are(name):
+    labels = np.array(["a", name] * 10)
+    classes = np.array(sorted({"a", name}))
+    probabilities = np.full((20, 2), 0.5)
+    display = ReliabilityDisplay.from_predictions(labels, probabilities, classes)
+    display.figure_.canvas.draw()
+    history = [(100, {name: 0.5, "others": 0.5}), (200, {name: 0.7, "others": 0.3})]
+    display = WeightsDisplay.from_history(history)
+    display.figure_.canvas.draw()
+    drawn = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert drawn == ["others", name.replace("\x1b", "\\x1b")]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.limits import LONGEST_COLUMN, WIDEST
+from virtualvector.streams.limits import CELLS, LONGEST_COLUMN, WIDEST
 
 MISSING = ("", "NA", "N/A", "null", "?")
 PEEK = 100  # rows that decide what a column holds
@@ -34,7 +36,8 @@ class Column(NamedTuple):
     named: bool  # holds names rather than numbers
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True)
+class Plan:
     """What is to be read of each file."""
 
     columns: tuple[Column, ...]
@@ -42,11 +45,21 @@ class Plan(NamedTuple):
     missing: tuple[str, ...]
     learned: bool  # a model expects these columns; otherwise the first rows decided
 
-    @property
+    @cached_property
     def wanted(self) -> tuple[Column, ...]:
         """The columns, then the label."""
         label = () if self.label is None else (Column(self.label, named=True),)
         return (*self.columns, *label)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The columns that hold names, the label among them."""
+        return frozenset(column.name for column in self.wanted if column.named)
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are taken up at once."""
+        return max(1, CELLS // len(self.wanted))
 
 
 class Problem(NamedTuple):
@@ -72,7 +85,9 @@ def number_in(text: str) -> float | None:
 
 
 def check_names(place: str, names: Sequence[str]) -> None:
-    """Raise if there are too many columns, or two of the same name, or one that is no name."""
+    """Raise if there are no or too many columns, two of the same name, or one that is no name."""
+    if not names:
+        raise BadInput(f"{place}: found no columns; expected some.")
     if len(names) > WIDEST:
         raise BadInput(f"{place}: found {len(names):,} columns; expected at most {WIDEST:,}.")
     for name, times in Counter(names).items():

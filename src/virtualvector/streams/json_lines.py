@@ -87,11 +87,7 @@ class JsonLines(Text):
         for key, cell in record.items():
             if key not in self._keys:
                 return Problem(key, "found a key that the first rows do not have.")
-            if (
-                isinstance(cell, Number)
-                and cell in _NO_NUMBERS
-                and Column(key, True) in plan.wanted
-            ):
+            if isinstance(cell, Number) and cell in _NO_NUMBERS and key in plan.names:
                 return Problem(key, f"found {cell}; expected a name, or null where it is missing.")
         return super()._row(record, plan)
 

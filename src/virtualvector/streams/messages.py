@@ -46,9 +46,13 @@ class Messages:
         self._file: BinaryIO = path.open("rb")
         self._size = path.stat().st_size
         self._ready = b""
-        with _telling():
-            is_file = self._file.read(len(MAGIC)) == MAGIC
-            self._places = self._footer() if is_file else None
+        try:
+            with _telling():
+                is_file = self._file.read(len(MAGIC)) == MAGIC
+                self._places = self._footer() if is_file else None
+        except BaseException:
+            self.close()
+            raise
         self._parts = filter(None, self._checked())
 
     def read(self, size: int) -> bytes:
@@ -87,15 +91,12 @@ class Messages:
         if self._places is None:
             self._file.seek(0)
             while (message := self._described()).kind:
-                yield message.begin
-                yield self._body(message)
+                yield from self._whole(message)
             yield message.begin
             return
         for at, kind in [(_BEGIN, _SCHEMA), *self._places]:
             self._file.seek(at)
-            message = self._described(kind)
-            yield message.begin
-            yield self._body(message)
+            yield from self._whole(self._described(kind))
 
     def _described(self, expected: int | None = None) -> _Message:
         """Return the message that begins here, of the kind that is expected."""
@@ -116,12 +117,13 @@ class Messages:
             raise Damaged("found a damaged message; expected an Arrow file")
         return message
 
-    def _body(self, message: _Message) -> bytes:
+    def _whole(self, message: _Message) -> tuple[bytes, bytes]:
+        """Return the beginning and the body of a message, if both are what they say."""
         self._check_inside(message.length)
         body = self._file.read(message.length)
         if message.kind in (_DICTIONARY, _BATCH) and message.batch is not None:
             _check_size(message.batch, body)
-        return body
+        return message.begin, body
 
     def _footer(self) -> list[tuple[int, int]]:
         """Return where dictionaries and batches are, with their kinds."""

@@ -107,13 +107,14 @@ def _header(file: BinaryIO, at: int, end: int) -> tuple[Page, int]:
                 raise Damaged("found a damaged page header") from None
             length *= 8
     kind = fields.get(1, -1)
-    details = fields.get(_DETAILS.get(kind, 0), _NO_DETAILS)
-    try:
-        encoding = details[4 if kind == _DATA_2 else 2]
-        page = Page(kind, fields[2], fields[3], details[1], encoding)
-    except (KeyError, TypeError):
-        raise Damaged("found a damaged page header") from None
-    return page, size
+    details = fields.get(_DETAILS.get(kind, 0), _NO_DETAILS) if type(kind) is int else None
+    if not isinstance(details, dict):
+        raise Damaged("found a damaged page header")
+    encoding = details.get(4 if kind == _DATA_2 else 2)
+    numbers: list[Any] = [kind, fields.get(2), fields.get(3), details.get(1), encoding]
+    if not all(type(number) is int for number in numbers):
+        raise Damaged("found a damaged page header")
+    return Page(*numbers), size
 
 
 def _struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:

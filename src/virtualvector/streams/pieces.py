@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.streams.columns import BLANKS, Plan, Problem
+from virtualvector.streams.columns import BLANKS, Plan, Problem, shown
 from virtualvector.streams.limits import LONGEST_CELL, LONGEST_LABEL
 
 if TYPE_CHECKING:
@@ -105,9 +105,17 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
                 "is missing."
             )
             wrong.setdefault(int(row), Problem(name, said))
-    if plan.label is not None and table[plan.label].null_count:
-        for row in np.flatnonzero(table[plan.label].is_null().to_numpy()):
+    if plan.label is None:
+        return wrong
+    labels = table[plan.label]
+    if labels.null_count:
+        for row in np.flatnonzero(labels.is_null().to_numpy()):
             said = "found an empty label; expected a class."
+            wrong.setdefault(int(row), Problem(plan.label, said))
+    ends = pc.match_substring(labels, "\0")  # which arrays of texts do not keep at an end
+    if pc.any(ends).as_py():
+        for row in np.flatnonzero(ends.fill_null(False).to_numpy()):
+            said = f"found {shown(labels[int(row)].as_py())}; expected a class without zero bytes."
             wrong.setdefault(int(row), Problem(plan.label, said))
     return wrong
 

@@ -21,7 +21,7 @@ from virtualvector.streams.columns import (
     place_of,
     shown,
 )
-from virtualvector.streams.limits import CELLS, LOOKED_AT
+from virtualvector.streams.limits import LOOKED_AT
 from virtualvector.streams.pieces import Bad, Piece, Place
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Text(ABC):
         if not chunk.data.strip(b"\r\n"):
             return
         # A short line can be a wide row, of which most cells are not there.
-        most = _rows_at_once(plan)
+        most = plan.rows_at_once
         many = line_ends(chunk.data) > most and lines_in(chunk.data) > most
         table = None if chunk.last or many else self.parse(chunk, plan)
         if table is not None:
@@ -98,6 +98,7 @@ class Text(ABC):
         lines: list[int] = []
         rows: list[Row] = []
         bad: list[Bad] = []
+        most = plan.rows_at_once
         for line, record in self.records(chunk):
             row = record if isinstance(record, Problem) else self._row(record, plan)
             if isinstance(row, Problem):
@@ -105,7 +106,7 @@ class Text(ABC):
             else:
                 lines.append(line)
                 rows.append(row)
-            if len(rows) == _rows_at_once(plan):
+            if len(rows) == most:
                 yield self._piece(rows, lines, bad, plan)
                 lines, rows, bad = [], [], []
         if rows or bad:
@@ -175,10 +176,6 @@ class Text(ABC):
 
     def _named(self, column: str) -> bool:
         return any(is_unicode(cell) and self.number(cell) is None for cell in self._filled(column))
-
-
-def _rows_at_once(plan: Plan) -> int:
-    return max(1, CELLS // len(plan.wanted))
 
 
 def _because(plan: Plan, name: str) -> str:

@@ -54,11 +54,12 @@ class Validity:
         """Yield the rows of a batch, a few at a time, and what used a dictionary without it."""
         from pyarrow import types
 
-        batch.validate()  # lengths of columns and buffers
         for name, cells in zip(batch.schema.names, batch.columns, strict=True):
-            if types.is_dictionary(cells.type):
-                with _naming(name):
+            with _naming(name):
+                cells.validate()  # what can be seen without looking at each cell
+                if types.is_dictionary(cells.type):
                     self._take(name, cells.dictionary)
+        batch.validate()  # that all columns have as many cells
         longest = sum(known.longest for known in self._dictionaries.values())
         rows = max(1, min(BATCH, CELLS // max(1, batch.num_columns), TEXT // max(1, longest)))
         for start in range(0, batch.num_rows, rows):
