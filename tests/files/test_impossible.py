@@ -64,7 +64,7 @@ from virtualvector.posterior.state import POINTS, ROWS, SWEEPS, UNSETTLED
         ("born", lambda a: 0 * a),
         ("precisions", lambda a: a + 1e14),
         ("precisions", lambda a: -1.0 - a),
-        ("shifts", lambda a: a + 1e9),
+        ("shifts", lambda a: a + 1e12),
         ("weight_mean", lambda a: a - 1e9),
         ("weight_factor", lambda a: a * 1e9),
         ("distances", lambda a: a + 1.0),
