@@ -54,3 +54,16 @@ def with_text(contents, old, new):
 
 def compact(header):
     return json.dumps(header, separators=(",", ":")).encode()
+
+
+def setting_of(*places, to):
+    """A function that puts something at a place of a document."""
+
+    def change(document):
+        *way, last = places
+        for place in way:
+            document = document[place]
+        assert last in document or isinstance(document, list)
+        document[last] = to
+
+    return change

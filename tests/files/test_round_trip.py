@@ -142,3 +142,23 @@ def test_a_class_that_loading_does_not_know_is_not_saved(path):
 
     with pytest.raises(TypeError, match="Mine"):
         Mine().fit(*stream()).save(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("vvm", {"label_noise": 0.1}),
+        ("vvm", {"prior_variance": 2.0}),
+        ("ep", {"max_sweeps": 7}),
+        ("auto, names and gaps", {"n_waves": 6}),
+        ("auto, names and gaps", {"scale": False}),
+    ],
+)
+def test_parameters_that_were_changed_since_are_told(name, changes, path):
+    model = EXAMPLES[name].started()
+    before = {name: getattr(model, name) for name in changes}
+    with pytest.raises(ValueError, match=r"model\.vvm: cannot be saved: .*learned with"):
+        model.set_params(**changes).save(path)
+    assert not path.exists()
+    model.set_params(**before).save(path)
+    virtualvector.load(path)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.kernels.processor import processor
@@ -72,8 +73,10 @@ def save(model: Saving, path: str | PathLike[str], about: dict[str, Any] | None 
     """Write a model and notes about it, which have to be JSON, to a file."""
     try:
         contents = contents_of(model, about)
-    except Misfit as error:
-        raise ValueError(f"{path}: cannot be saved: {error}.") from error
+    except NotFittedError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"{path}: cannot be saved: {str(error).rstrip('.')}.") from error
     replace_file(Path(path), contents)
 
 
