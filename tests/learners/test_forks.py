@@ -52,7 +52,7 @@ BESIDE_LEARNERS = """
 model, other, committee = started(vvm), started(ADFClassifier), started(AutoVVMClassifier)
 after = {2: contents_of(model)}
 whole = started(vvm)
-for n in range(3, 1000):
+for n in range(3, 502):
     whole.learn_one(ROWS[0], 0)
     after[n] = contents_of(whole)
 over = threading.Event()
@@ -60,7 +60,7 @@ over = threading.Event()
 
 def single_rows():
     while not over.is_set():
-        if model.n_seen_ < 900:
+        if model.n_seen_ < 450:
             model.learn_one(ROWS[0], 0)
         other.learn_one(ROWS[0], 0)
 
@@ -162,7 +162,7 @@ def run(script, **constants):
 
 
 def test_a_fork_beside_threads_that_learn_leaves_learners_that_go_on():
-    run(BEGINNING + BESIDE_LEARNERS, FORKS=60)
+    run(BEGINNING + BESIDE_LEARNERS, FORKS=20)
 
 
 @pytest.mark.parametrize("single", [True, False])

@@ -1,6 +1,7 @@
 """An interrupted call has learned all of its rows or none of them, to the last bit."""
 
 import copy
+import os
 import random
 import signal
 import sys
@@ -25,6 +26,8 @@ from virtualvector import (
 from virtualvector.learners.saving import contents_of
 from virtualvector.posterior.forgetting import rows_at_once
 
+# Every line is tried where VVM_THOROUGH is set, which takes half an hour; else one of so many.
+STRIDE = 1 if os.environ.get("VVM_THOROUGH") else 5
 SOURCES = str(Path(virtualvector.__file__).parent)
 
 FORGETFUL = 60.0  # rows; with five weights, something is forgotten after every second one
@@ -118,7 +121,7 @@ def test_a_single_row_is_learned_or_it_is_not_whenever_an_interrupt_comes(
 
     grows = isinstance(known, EPClassifier) and n_rows == 64  # which takes hundreds of lines
     assert_all_or_nothing(
-        model, lambda m: m.learn_one(X[n_rows], y[n_rows]), every=13 if grows else 1
+        model, lambda m: m.learn_one(X[n_rows], y[n_rows]), every=13 if grows else STRIDE
     )
 
 
@@ -135,7 +138,9 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_table_is_learned_or_it_is_not_whenever_an_interrupt_comes(learner, method):
     X, y = problem(rows=46, n_classes=3, flipped=0.2)
     known = learner().partial_fit(X[:40], y[:40])
-    assert_all_or_nothing(lambda: copy.copy(known), lambda m: method(m, X[40:], y[40:]), every=11)
+    assert_all_or_nothing(
+        lambda: copy.copy(known), lambda m: method(m, X[40:], y[40:]), every=11 * STRIDE
+    )
 
 
 @every_method
@@ -146,14 +151,16 @@ def test_a_committee_learns_a_table_or_it_does_not_whenever_an_interrupt_comes(m
         lambda: copy.copy(known),
         lambda m: method(m, X[120:], y[120:]),
         read=contents_of,
-        every=499,
+        every=499 * STRIDE,
     )
 
 
 def test_a_committee_closes_its_classes_or_it_does_not_whenever_an_interrupt_comes():
     X, y = problem(rows=60, n_classes=3)
     known = AutoVVMClassifier(budget=3e4).partial_fit(X, y)
-    assert_all_or_nothing(lambda: copy.copy(known), lambda m: m.close_classes(), read=contents_of)
+    assert_all_or_nothing(
+        lambda: copy.copy(known), lambda m: m.close_classes(), read=contents_of, every=STRIDE
+    )
 
 
 @every_learner
@@ -182,7 +189,7 @@ def test_many_interrupts_cost_no_row_and_no_bit(learner, n_classes):
 @every_learner
 def test_signals_cost_no_row_and_no_bit(learner, n_classes):
     """As above, where they really come from, between any two steps of Python."""
-    X, y = problem(rows=300, columns=8, n_classes=n_classes, flipped=0.2)
+    X, y = problem(rows=120, columns=8, n_classes=n_classes, flipped=0.2)
     whole = learner().partial_fit(X[:10], y[:10], classes=np.unique(y))
     model = copy.copy(whole).learn_one(X[10], y[10])
     whole.learn_one(X[10], y[10])
@@ -193,7 +200,7 @@ def test_signals_cost_no_row_and_no_bit(learner, n_classes):
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for t in range(11, 300):
+        for t in range(11, 120):
             whole.learn_one(X[t], y[t])
             while model.n_seen_ == t:
                 with suppress(KeyboardInterrupt):
