@@ -1,0 +1,153 @@
+"""Signals wait while something must not end half-way, and none of them is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from virtualvector.signals import signals_deferred
+
+
+@pytest.fixture
+def came():
+    """Signals that came to handlers, which raise: SIGUSR1, SIGUSR2, SIGALRM."""
+    came = []
+
+    def handler(number, frame):
+        came.append(number)
+        raise InterruptedError(number)
+
+    numbers = signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM
+    before = {number: signal.signal(number, handler) for number in numbers}
+    yield came
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def raise_deferred(came, *numbers):
+    """Raise signals; nothing comes of them before the end."""
+    with signals_deferred():
+        for number in numbers:
+            signal.raise_signal(number)
+        assert not came
+
+
+def test_a_signal_comes_to_its_handler_at_the_end(came):
+    with pytest.raises(InterruptedError):
+        raise_deferred(came, signal.SIGUSR1)
+    assert came == [signal.SIGUSR1]
+
+
+def test_every_signal_comes_once_in_order_even_if_the_first_one_raises(came):
+    with pytest.raises(InterruptedError):
+        raise_deferred(came, signal.SIGUSR2, signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR2)
+    assert came == [signal.SIGUSR2, signal.SIGUSR1]
+
+
+def test_what_is_raised_inside_is_not_swallowed(came):
+    with pytest.raises(KeyError), signals_deferred():
+        raise KeyError
+
+
+def test_deferring_twice_is_deferring_to_the_end_of_the_first(came):
+    def twice():
+        with signals_deferred():
+            raise_deferred(came, signal.SIGUSR1)
+            assert not came
+
+    with pytest.raises(InterruptedError):
+        twice()
+    assert came == [signal.SIGUSR1]
+
+
+def test_handlers_are_what_they_were(came):
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    with signals_deferred():
+        for number, handler in before.items():
+            if not callable(handler):  # the system's own ways are left alone
+                assert signal.getsignal(number) == handler
+    assert {number: signal.getsignal(number) for number in signal.valid_signals()} == before
+
+
+def test_other_threads_have_no_handlers_to_defer(came):
+    found = []
+
+    def work():
+        before = signal.getsignal(signal.SIGUSR1)
+        with signals_deferred():
+            found.append(signal.getsignal(signal.SIGUSR1) is before)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+LOADING = """
+import signal
+from virtualvector import VVMClassifier
+from virtualvector.kernels.compiled import entry
+from virtualvector.posterior.forgetting import forget_rows
+from virtualvector.posterior.step import learn_rows, merge_or_evict, predict_row, rebuild
+
+came = []
+
+
+class Came(Exception):
+    pass
+
+
+def handler(number, frame):
+    came.append(number)
+    raise Came
+
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+for kernel, *kinds in [
+    (learn_rows, int, int, int, bool),
+    (predict_row, int),
+    (merge_or_evict, int, int),
+    (rebuild, int, bool),
+    (forget_rows, int),
+]:
+    while True:
+        try:
+            entry(kernel, *kinds)
+        except Came:
+            continue
+        break
+while True:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Came:
+        continue
+    break
+X = [[0.5, -1.0, 0.3], [-0.5, 0.3, 1.0], [0.1, 0.2, 0.3], [1.0, -2.0, 0.0]] * 20
+y = [0, 1, 1, 0] * 20
+model = VVMClassifier(3, margin_noise=0.5, half_life=30.0).partial_fit(X[:2], y[:2])
+for row, label in zip(X[2:], y[2:]):
+    model.learn_one(row, label)
+print(len(came) > 0, model.predict_proba_one(X[0]).tobytes().hex())
+"""
+
+
+def test_kernels_are_compiled_and_loaded_while_a_handler_raises_every_millisecond(tmp_path):
+    """LLVM would be left half-way, and end the process some time later."""
+    said = set()
+    for _ in range(3):  # the first one compiles, the others load what was compiled
+        done = subprocess.run(
+            [sys.executable, "-c", LOADING],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said.add(done.stdout)
+    (line,) = said
+    assert line.startswith("True ")
