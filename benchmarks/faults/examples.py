@@ -28,7 +28,7 @@ _LEARNERS: dict[str, Any] = {
     "window-ep": partial(WindowEPClassifier, 5, margin_noise=0.2),
     "ep": partial(EPClassifier, margin_noise=0.2),
     "auto": partial(AutoVVMClassifier, experts=_FEW, n_waves=3),
-    "auto by default": partial(AutoVVMClassifier, budget=1e5),
+    "auto by default": partial(AutoVVMClassifier, n_waves=2),
     "auto, one expert": partial(AutoVVMClassifier, experts=_FEW[:1], scale=False),
 }
 _SIZES = [0.0, 1.0, -1.0, 1e-300, 1e-150, 1e-9, 1e9, 1e150, -1e150, 1.7e308, -1.7e308]
