@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -61,8 +62,7 @@ class Delimited(Text):
             if len(fields) == len(self._header):
                 yield line, dict(zip(self._header, fields, strict=True))
             else:
-                said = f"found {len(fields)} fields; expected {len(self._header)}."
-                yield line, Problem(None, said)
+                yield line, _misfit(len(fields), len(self._header))
         if end < len(chunk.data):
             said = "found a quote that is not closed; expected its end."
             yield chunk.after(end).line, Problem(None, said)
@@ -93,6 +93,11 @@ class Delimited(Text):
             )
         except pa.ArrowInvalid:
             return None
+
+
+@lru_cache
+def _misfit(found: int, expected: int) -> Problem:
+    return Problem(None, f"found {found} fields; expected {expected}.")
 
 
 def _fields(chunk: Chunk, delimiter: str) -> Iterator[tuple[int, list[str]]]:

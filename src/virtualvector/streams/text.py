@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SMALL = 2**13  # bytes that are not worth another try
+MOST_RECORDS = 100 * PEEK  # good or bad, that are looked at to see what the columns hold
 
 Cell = str | None
 Record = dict[str, Cell]
@@ -155,16 +156,20 @@ class Text(ABC):
         """Return all chunks, and the first records that can be told apart into cells."""
         seen: list[Chunk] = []
         first: list[Record] = []
-        n_bytes = 0
+        n_bytes = n_records = 0
         try:
             for chunk in chunks:
                 if not chunk.data.strip(b"\r\n"):  # of which there may be any number
                     continue
                 seen.append(chunk)
                 n_bytes += len(chunk.data)
-                whole = (record for _, record in self.records(chunk) if isinstance(record, dict))
-                first += islice(whole, PEEK - len(first))
-                if len(first) == PEEK or n_bytes > LOOKED_AT:
+                for _, record in islice(self.records(chunk), MOST_RECORDS - n_records):
+                    n_records += 1
+                    if isinstance(record, dict):
+                        first.append(record)
+                        if len(first) == PEEK:
+                            break
+                if len(first) == PEEK or n_records == MOST_RECORDS or n_bytes > LOOKED_AT:
                     break
         except BadInput as error:
             return chain(seen, _raising(error)), first
