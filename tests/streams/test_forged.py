@@ -240,12 +240,3 @@ def test_a_label_does_not_lose_its_end(tmp_path):
 def test_a_table_of_nothing_is_refused(path):
     written(path, pa.table({}))
     assert complaint(path) == "FILE: found no columns; expected some."
-
-
-def test_numbers_that_are_none_are_looked_up_at_once(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    names = [f"c{k}" for k in range(15_000)]  # the square of which takes a minute
-    first = ", ".join(f'"{name}": 1' for name in names)
-    second = ", ".join(f'"{name}": NaN' for name in names)
-    path.write_text(f'{{{first}, "label": "x"}}\n{{{second}, "label": "x"}}\n')
-    assert complaint(path).startswith("FILE, line 2, column 'c0': found nan;")
