@@ -4,8 +4,8 @@
     python benchmarks/bench.py --readme FILE     # the README's section, from such a FILE
 
 Everything is measured in one process and one run (speed/timing.py says how), BLAS on one thread.
-Parts are rows, separable, points, stream, bytes, batches and start. Learners whose package is not
-installed are left out, and named. The exit code is 1 if the default learner costs more than its
+Parts are rows, separable, real, points, stream, bytes, batches and start. Learners whose package is
+not installed are left out, and named. The exit code is 1 if the default learner costs more than its
 ceiling (speed/aims.py); aims are printed beside what was measured.
 """
 
@@ -30,6 +30,7 @@ from speed.pictures import draw_all
 from speed.plan import FULL, QUICK, Plan
 from speed.problem import NOISY, SEPARABLE
 from speed.readme import rewrite
+from speed.real import REAL, measure_real
 from speed.rows import everybody, measure_rows
 from speed.startup import measure_start
 from speed.timing import microseconds
@@ -55,6 +56,12 @@ def separable(plan: Plan) -> Iterator[Figure]:
     for d in plan.dimensions:
         say(f"separable rows: d = {d}")
         yield from measure_rows("separable", SEPARABLE, d, engines(), plan)
+
+
+def real(plan: Plan) -> Iterator[Figure]:
+    for name in REAL:
+        say(f"real rows: {name}")
+        yield from measure_real(name, plan)
 
 
 def points(plan: Plan) -> Iterator[Figure]:
@@ -88,6 +95,7 @@ PARTS: dict[str, Callable[[Plan], Iterator[Figure]]] = {
     "stream": stream,  # first: what others leave behind would hide how memory grows
     "rows": rows,
     "separable": separable,
+    "real": real,
     "points": points,
     "bytes": n_bytes,
     "batches": batches,
@@ -108,6 +116,7 @@ def show(report: Report) -> None:
     if call is not None:
         print(f"  Of the limit, {call:.2f} µs is calling BLAS from Python (measured with d = 1).")
     for part, title in (
+        ("real", "Real rows, VVM 30 with and without merging"),
         ("points", "Against the points kept"),
         ("stream", "Against the rows learned"),
         ("flatness", "The end of the stream against its beginning"),

@@ -16,10 +16,10 @@ from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
 from virtualvector.auto.experts import Expert
-from virtualvector.auto.outlook import Outlook
+from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.datasets import load_thyroid
 from virtualvector.evaluation import log_loss
-from virtualvector.features.inputs import RunningInputs
+from virtualvector.features.encoder import Encoder
 from virtualvector.posterior import empty_state, learn
 
 STREAMS = {
@@ -29,7 +29,7 @@ STREAMS = {
     "thyroid": load_thyroid,
 }
 EXPERTS = {
-    f"{'linear' if bandwidth is None else f'waves ×{bandwidth:g}'}, s² = {noise:g}": Expert(
+    f"{'linear' if bandwidth is None else f'rbf ×{bandwidth:g}'}, s² = {noise:g}": Expert(
         bandwidth, noise
     )
     for bandwidth, noise in ((None, 1.0), (0.5, 0.01), (0.5, 0.1), (1.0, 0.01), (1.0, 0.1))
@@ -55,11 +55,11 @@ def main() -> None:
         X, labels = load(return_X_y=True)
         order = np.random.default_rng(0).permutation(len(labels))
         labels, classes = labels[order], np.unique(labels)
-        inputs = RunningInputs([False] * X.shape[1]).learn(list(X[order].T))
-        outlook = Outlook(X.shape[1], X.shape[1], 100, 0.0)
+        inputs = Encoder([False] * X.shape[1]).learn(list(X[order].T))
+        feature_space = FeatureSpace(X.shape[1], X.shape[1], 100, 0.0)
         for said, expert in EXPERTS.items():
-            sight = outlook.sight(expert)
-            rows = outlook.look([sight], inputs)[sight]
+            sight = feature_space.view(expert)
+            rows = feature_space.look([sight], inputs)[sight]
             yes, no = log_odds(rows, labels, expert, classes)
             found.append(
                 {

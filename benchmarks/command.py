@@ -57,8 +57,8 @@ class Timed:
 
 def print_split(path: Path, n_rows: int) -> None:
     """Learn in this process, as the command does, and print what reading takes of it."""
-    from virtualvector.command.choice import Choice, Learner
-    from virtualvector.command.run import Progress, Run, warm_up
+    from virtualvector.cli.learner_options import Choice, Learner
+    from virtualvector.cli.run import Progress, Run, warm_up
     from virtualvector.evaluation import Tally
     from virtualvector.streams import open_rows
 

@@ -182,7 +182,7 @@ def committees() -> Iterator[tuple[str, Result]]:
 
 def model_files() -> Iterator[tuple[str, Result]]:
     """Files of all formats, loaded, and learned on with."""
-    for path in sorted(GOLDEN.glob("*/golden/*.vvm")):
+    for path in sorted(GOLDEN.glob("*/golden/v[12]-*.vvm")):
         facts = json.loads(path.with_suffix(".json").read_text())
         model = virtualvector.load(path)
         rows = np.random.default_rng(0).standard_normal((5, model.n_features_in_))

@@ -15,9 +15,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto.outlook import Outlook
+from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.datasets import load_spambase
-from virtualvector.learners.one_against_rest import OneAgainstRest
+from virtualvector.learners.one_vs_rest import OneVsRest
 
 PIECES = (128, 512)
 
@@ -43,8 +43,8 @@ class Clock:
 
 def main() -> None:
     clock = Clock()
-    clock.watch(OneAgainstRest, "predict_then_learn")
-    clock.watch(Outlook, "look")
+    clock.watch(OneVsRest, "predict_then_learn")
+    clock.watch(FeatureSpace, "look")
     X, y = load_spambase(return_X_y=True, random_state=0)
     AutoVVMClassifier().partial_fit(X[:128], y[:128], classes=[0, 1])  # compiles
     print(f"{'rows':>14}{'a call':>8}{'awake':>8}{'experts, µs':>14}{'whole / experts':>18}")

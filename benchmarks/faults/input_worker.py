@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from virtualvector.command.main import main as vvm
+from virtualvector.cli.main import main as vvm
 from virtualvector.streams import BadInput, open_rows
 
 MOST_CELLS, MOST_BYTES = 10**7, 2**28  # that are read of a file; a long stream is no fault
@@ -51,11 +51,11 @@ def read(path: Path, **options: Any) -> Told:
 
 def _look(batch: Any, columns: Any) -> None:
     batch.table.validate(full=True)
-    for name, named in columns:
+    for name, categorical in columns:
         cells = batch.table[name]
-        if not named and not np.isfinite(cells.drop_null().to_numpy()).all():
+        if not categorical and not np.isfinite(cells.drop_null().to_numpy()).all():
             raise AssertionError(f"column {name!r} has numbers that are not finite")
-        if named:
+        if categorical:
             cells.to_pylist()
     if any(not label for label in batch.labels.tolist()):
         raise AssertionError("an empty label")

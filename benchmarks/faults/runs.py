@@ -91,7 +91,9 @@ def _disturb(
     first = _start(folder, *command())
     if fate == "not alone":
         time.sleep(moment / 4)
-        second = _ended(_start(folder, *command()))
+        # To append twice, one after the other, would be to learn the rows twice.
+        again = ["--resume" if each == "--append" else each for each in command()]
+        second = _ended(_start(folder, *again))
         _check(second.code in (0, 1, 2), f"{fate}: {second}")
     elif fate != "none":
         time.sleep(moment)
@@ -125,7 +127,7 @@ def _start(folder: Path, *arguments: str, largest: int | None = None) -> _Starte
 def _become(
     folder: Path, arguments: tuple[str, ...], output: Path, largest: int | None
 ) -> NoReturn:
-    from virtualvector.command.main import main
+    from virtualvector.cli.main import main
 
     code = 70
     try:
@@ -191,7 +193,7 @@ def _check(holds: bool, failure: str) -> None:
 
 def _import_everything() -> None:
     """Import and compile once, for all processes."""
-    import virtualvector.command.main
+    import virtualvector.cli.main
     import virtualvector.evaluation
     import virtualvector.streams  # noqa: F401
     from virtualvector import AutoVVMClassifier, VVMClassifier

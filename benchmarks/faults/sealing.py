@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from virtualvector.storage.document import from_bytes, to_bytes
+from virtualvector.persistence.document import from_bytes, to_bytes
 
 BLANK = b"0" * 64
 

@@ -24,7 +24,7 @@ if __name__ == "__main__":
 from faults.examples import labels_for, rows_for
 from faults.forgeries import forged
 from faults.outcome import BYTES
-from virtualvector import files
+from virtualvector import persistence
 
 
 def case(contents: dict[str, bytes], seed: int, number: int) -> tuple[str, bytes, random.Random]:
@@ -41,8 +41,8 @@ def case(contents: dict[str, bytes], seed: int, number: int) -> tuple[str, bytes
 def tried(path: Path, draw: random.Random) -> str | None:
     """Take a file through everything; return None if it is refused, else what is wrong, or ''."""
     try:
-        model = files.read(path).model
-    except files.BadModelFile as error:
+        model = persistence.read(path).model
+    except persistence.BadModelFile as error:
         return None if "\n" not in str(error) else "refused in several lines"
     for _ in range(2):
         wrong = _wrong_with(model.predict_proba(rows_for(model, draw)))
@@ -54,7 +54,7 @@ def tried(path: Path, draw: random.Random) -> str | None:
         if wrong:
             return f"having learned: {wrong}"
         model.save(path)
-        model = files.read(path).model
+        model = persistence.read(path).model
     return ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from speed.contestants import SGD_LEARNS, VVM_LEARNS
 from speed.figures import Report
 from speed.growth import STREAMING
+from speed.real import MERGING, MOST, NOISES, PER_EVICTING, name_of
 
 CEILING = 20.0  # times the limit: more than this and the benchmark fails
 CEILING_FOR = ("rows", "VVM 30, merging", {"d": 100}, "× limit")
@@ -71,6 +72,10 @@ def aims(dimensions: tuple[int, ...]) -> list[Aim]:
         *(
             Aim("exponents", f"VVM, {how}", "in B, beyond B = 0", 2.2)
             for how in ("evicting", "merging")
+        ),
+        *(
+            Aim("real", name_of("spambase", noise, MERGING), PER_EVICTING, MOST, {"d": 57})
+            for noise in NOISES
         ),
         Aim("batches", "VVM 30, merging", "× products", 2.0, {"d": 100}),
         Aim("start", "VVM 30, first prediction", "cold, s", 10.0),

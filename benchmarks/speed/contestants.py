@@ -18,7 +18,7 @@ from virtualvector import (
     VVMClassifier,
     WindowEPClassifier,
 )
-from virtualvector.evaluation import contenders
+from virtualvector.evaluation import all_learners
 from virtualvector.posterior import (
     Events,
     Settings,
@@ -27,7 +27,7 @@ from virtualvector.posterior import (
     empty_state,
     learn_in_place,
 )
-from virtualvector.posterior.losing import WAS_MERGED
+from virtualvector.posterior.reduction.reduce import WAS_MERGED
 
 CLASSES = (-1.0, 1.0)
 BUFFERS = (10, 30, 100)
@@ -157,13 +157,13 @@ def vvm(buffer_size: int, merging: bool, problem: Problem, d: int) -> Any:
 
 
 def rival(name: str, problem: Problem, d: int) -> Any:
-    return contenders(d)[name]
+    return all_learners(d)[name]
 
 
 def estimators() -> list[Contestant]:
     many, one = f"virtualvector, {MANY}", f"virtualvector, {ONE}"
     learning = "learning alone: partial_fit on one row"
-    rivals = f"virtualvector.rivals, {MANY}"
+    rivals = f"virtualvector.baselines, {MANY}"
     by_learning = partial(by_partial_fit, predict=False)
     by_batches = partial(by_partial_fit, rows_at_once=100)
     auto = fitted(lambda problem, d: AutoVVMClassifier())

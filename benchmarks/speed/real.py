@@ -1,0 +1,72 @@
+"""What merging adds to a row's cost on real rows, which lie closer together than drawn ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from speed.contestants import engine, vvm_settings
+from speed.figures import Figure
+from speed.plan import Plan
+from speed.problem import Problem, Rows
+from speed.timing import Job, side_by_side
+from virtualvector import RandomFourierFeatures
+from virtualvector.datasets import load_ionosphere, load_spambase
+
+NOISES = (0.1, 1.0, 10.0)
+POINTS = 30
+MOST = 1.4  # times the cost without merging, on Spambase
+MERGING, EVICTING = "merging", "evicting"
+PER_EVICTING = "× evicting"
+
+
+def spambase() -> Rows:
+    """Return Spambase with columns of mean zero and variance one."""
+    X, y = load_spambase(return_X_y=True, random_state=0)
+    return Rows(StandardScaler().fit_transform(X), np.where(y > 0, 1.0, -1.0))
+
+
+def ionosphere() -> Rows:
+    """Return Ionosphere through random Fourier features, as often as it takes to fill a stream."""
+    X, y = load_ionosphere(return_X_y=True, random_state=0)
+    features = RandomFourierFeatures(100, random_state=0).fit_transform(X)
+    return Rows(np.tile(features, (4, 1)), np.tile(np.where(y > 0, 1.0, -1.0), 4))
+
+
+REAL: dict[str, Callable[[], Rows]] = {"spambase": spambase, "ionosphere, Fourier": ionosphere}
+
+
+def name_of(rows: str, noise: float, how: str) -> str:
+    """Return what a figure is called."""
+    return f"{rows}, s² {noise:g}, {how}"
+
+
+def measure_real(name: str, plan: Plan) -> Iterator[Figure]:
+    """Measure VVM with and without merging, side by side, for each noise."""
+    rows = REAL[name]()
+    d = rows.X.shape[1]
+    portion = plan.portion._replace(most=len(rows.X) - 200)
+    for noise in NOISES:
+        jobs = {
+            name_of(name, noise, how): _job(rows, noise, merging=how == MERGING)
+            for how in (EVICTING, MERGING)
+        }
+        yardsticks = {PER_EVICTING: jobs[name_of(name, noise, EVICTING)]}
+        taken = side_by_side(yardsticks, jobs, plan.rounds, portion, portion)
+        for each, values in taken.items():
+            yield Figure("real", each, {"d": d}, values)
+
+
+def _job(rows: Rows, noise: float, merging: bool) -> Job:
+    contestant = engine("VVM", vvm_settings(POINTS, merging))
+    warm_up = contestant.warm_up_rows
+    learner = contestant.start(Problem("real", noise), rows.part(0, warm_up))
+
+    def prepare(n_rows: int) -> Callable[[], object]:
+        used_up = contestant.copy(learner)
+        late = rows.part(warm_up, warm_up + n_rows)
+        return lambda: contestant.run(used_up, late)
+
+    return prepare
