@@ -1,4 +1,5 @@
 import os
+import signal
 
 from hypothesis import settings
 
@@ -8,3 +9,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # The same examples every time, and no deadline: the first one may have to compile.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+# What is run in the background, or by nohup, ignores these, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for ignored in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)

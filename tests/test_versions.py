@@ -1,6 +1,7 @@
 """Which Pythons and which dependencies it starts with, as pyproject.toml and the Makefile say."""
 
 import ast
+import functools
 import importlib.util
 import shutil
 import subprocess
@@ -25,21 +26,26 @@ def load_script():
     return script
 
 
-def private_parts(library):
-    """Yield the modules of a library that are private by name, and imported by the package."""
+@functools.cache
+def imported():
+    """Return all that the package imports, by full names."""
+    found = set()
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-                names = [f"{node.module}.{each.name}" for each in node.names]
+                found |= {f"{node.module}.{each.name}" for each in node.names}
             elif isinstance(node, ast.Import):
-                names = [each.name for each in node.names]
-            else:
-                continue
-            for name in names:
-                first, *rest = name.split(".")
-                # What numba.core holds may change with every release, as numba says.
-                if first == library and any(p.startswith("_") or p == "core" for p in rest):
-                    yield name
+                found |= {each.name for each in node.names}
+    return found
+
+
+def private_parts(library):
+    """Yield the modules of a library that are private by name, and imported by the package."""
+    for name in imported():
+        first, *rest = name.split(".")
+        # What numba.core holds may change with every release, as numba says.
+        if first == library and any(p.startswith("_") or p == "core" for p in rest):
+            yield name
 
 
 def test_there_is_an_upper_bound_exactly_where_private_parts_are_used():

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from virtualvector.auto import calibration
 from virtualvector.auto import committee as deciding
 from virtualvector.auto.committee import BLOCK, FEWEST, Committee
-from virtualvector.auto.experts import DEFAULT, Expert, affordable_waves, usual_budget
-from virtualvector.auto.outlook import Outlook
-from virtualvector.auto.watch import Watch
+from virtualvector.auto.drift import DriftDetector
+from virtualvector.auto.experts import DEFAULT, Expert, affordable_frequencies, usual_budget
+from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.kernels import calibration
 from virtualvector.posterior import Settings, empty_state, gaussian, learn, with_more_weights
 
 TWO = np.array([0, 1])
@@ -25,8 +25,10 @@ def linear_stream(n_rows, seed=0, swap=None, noise=0.3, n_inputs=4):
     return rows, labels
 
 
-def committee(experts=DEFAULT, n_inputs=4, n_waves=20, budget=4e5, classes=TWO):
-    return Committee.start(experts, Outlook(n_inputs, n_inputs, n_waves, budget), classes)
+def committee(experts=DEFAULT, n_inputs=4, n_frequencies=20, budget=4e5, classes=TWO):
+    return Committee.start(
+        experts, FeatureSpace(n_inputs, n_inputs, n_frequencies, budget), classes
+    )
 
 
 def error(said, labels, part=slice(None)):
@@ -79,7 +81,7 @@ def test_the_best_grows_within_the_budget_and_keeps_what_it_knows():
     best = learned.experts[int(np.argmax(learned.weights))]
     assert best.bandwidth is not None
     assert best.detail > 1
-    assert learned.operations <= start.outlook.budget
+    assert learned.operations <= start.feature_space.budget
 
 
 def test_more_weights_are_as_if_rows_had_had_zeros_there():
@@ -99,24 +101,24 @@ def test_inputs_that_come_later_are_as_if_there_had_always_been_room_for_them():
     rows[:60, 3:] = 0.0
     rows[:200, 5:] = 0.0
     experts = (Expert(None, 1.0, buffer_size=4), Expert(1.0, 0.1), Expert(0.5, 0.1, detail=2))
-    narrow = Committee.start(experts, Outlook(3, 9.0, 10, 4e5, most_inputs=9), TWO)
-    wide = Committee.start(experts, Outlook(9, 9.0, 10, 4e5), TWO)
+    narrow = Committee.start(experts, FeatureSpace(3, 9.0, 10, 4e5, most_inputs=9), TWO)
+    wide = Committee.start(experts, FeatureSpace(9, 9.0, 10, 4e5), TWO)
     later, said = narrow.learn(rows, labels)
     _, expected = wide.learn(rows, labels)
-    assert later.outlook.n_inputs == 9
+    assert later.feature_space.n_inputs == 9
     np.testing.assert_allclose(said, expected, atol=1e-9)
 
 
 def test_what_more_detail_sees_comes_behind_what_was_seen_before():
-    outlook = Outlook(3, 3.0, 10, 1e6)
+    feature_space = FeatureSpace(3, 3.0, 10, 1e6)
     expert = Expert(1.0, 0.1)
     inputs = np.random.default_rng(2).normal(size=(5, 3))
-    sights = outlook.sight(expert), outlook.sight(expert._replace(detail=3))
+    sights = feature_space.view(expert), feature_space.view(expert._replace(detail=3))
     less, more = (
-        outlook.look(sights[:1], inputs)[sights[0]],
-        outlook.look(sights, inputs)[sights[1]],
+        feature_space.look(sights[:1], inputs)[sights[0]],
+        feature_space.look(sights, inputs)[sights[1]],
     )
-    assert more.shape[1] + 1 == outlook.n_weights(expert._replace(detail=3))
+    assert more.shape[1] + 1 == feature_space.n_weights(expert._replace(detail=3))
     np.testing.assert_array_equal(more[:, : less.shape[1]], less)
 
 
@@ -124,14 +126,14 @@ def test_what_more_detail_sees_comes_behind_what_was_seen_before():
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_waves_fit_the_budget(n_inputs, n_classes):
     budget = 10 * usual_budget(n_inputs, n_classes)
-    n_waves = affordable_waves(DEFAULT, n_inputs, n_classes, budget)
-    outlook = Outlook(n_inputs, n_inputs, n_waves, budget)
-    assert sum(outlook.operations(expert, n_classes) for expert in DEFAULT) <= budget
+    n_frequencies = affordable_frequencies(DEFAULT, n_inputs, n_classes, budget)
+    feature_space = FeatureSpace(n_inputs, n_inputs, n_frequencies, budget)
+    assert sum(feature_space.operations(expert, n_classes) for expert in DEFAULT) <= budget
 
 
 def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can():
     rows, labels = linear_stream(1000)
-    tight = committee(n_waves=60, budget=1e5)
+    tight = committee(n_frequencies=60, budget=1e5)
     assert tight.operations > 1e5
     learned, _ = tight.learn(rows, labels)
     assert learned.operations <= 1e5
@@ -139,7 +141,7 @@ def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can()
 
 def test_surprises_that_were_to_be_expected_are_no_alarm():
     rng = np.random.default_rng(3)
-    watch, alarms = Watch(), 0
+    watch, alarms = DriftDetector(), 0
     for _ in range(1000):
         p = rng.uniform(0.5, 1.0, BLOCK)
         came = rng.random(BLOCK) < p

@@ -9,9 +9,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.exceptions import NotFittedError
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto.experts import DEFAULT, Expert
+from virtualvector.auto.experts import DEFAULT, Expert, describe
 from virtualvector.evaluation import ReliabilityDisplay, WeightsDisplay
-from virtualvector.evaluation.displays import describe
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
@@ -47,7 +46,7 @@ def stream():
 @pytest.fixture(scope="module")
 def model(stream):
     X, y = stream
-    return AutoVVMClassifier(n_waves=20).fit(X[:600], y[:600])
+    return AutoVVMClassifier(n_frequencies=20).fit(X[:600], y[:600])
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def test_experts_beyond_the_most_are_summed_as_others():
     expected = [[0.3, 0.7, 0.75], [0.6, 0.2, 0.0], [0.1, 0.1, 0.25]]
     np.testing.assert_allclose(heights(display), expected, atol=1e-12)
     shown = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert shown == ["others", "waves ×0.5, s² 0.1", "waves ×0.5, s² 0.2"]  # as they are stacked
+    assert shown == ["others", "rbf ×0.5, s² 0.1", "rbf ×0.5, s² 0.2"]  # as they are stacked
 
 
 def test_drawn_weights_of_a_classifier_are_those_of_its_history(model):
@@ -103,13 +102,13 @@ def test_drawn_weights_of_a_classifier_are_those_of_its_history(model):
 
 def test_one_block_is_enough_to_see_weights(stream):
     X, y = stream
-    model = AutoVVMClassifier(n_waves=20).fit(X[:128], y[:128])
+    model = AutoVVMClassifier(n_frequencies=20).fit(X[:128], y[:128])
     assert heights(WeightsDisplay.from_estimator(model)).sum() == pytest.approx(1.0)
 
 
 def test_less_than_a_block_is_an_error_that_says_how_many_rows_are_needed(stream):
     X, y = stream
-    model = AutoVVMClassifier(n_waves=20).fit(X[:127], y[:127])
+    model = AutoVVMClassifier(n_frequencies=20).fit(X[:127], y[:127])
     with pytest.raises(ValueError, match=r"at least 128 rows have to be learned, .* learned 127"):
         WeightsDisplay.from_estimator(model)
     with pytest.raises(NotFittedError):
@@ -118,7 +117,7 @@ def test_less_than_a_block_is_an_error_that_says_how_many_rows_are_needed(stream
 
 def test_one_expert_has_all_the_weight_however_few_rows_there_are(stream):
     X, y = stream
-    model = AutoVVMClassifier(experts=[A], n_waves=20).fit(X[:100], y[:100])
+    model = AutoVVMClassifier(experts=[A], n_frequencies=20).fit(X[:100], y[:100])
     display = WeightsDisplay.from_estimator(model)
     assert display.n_rows.tolist() == [100]
     assert display.names == [describe(A)]
@@ -140,7 +139,7 @@ def test_descriptions_tell_all_that_differs():
     assert describe(Expert(None, 1.0, buffer_size=10)) == "linear, s² 1, 10 points"
     full = Expert(0.5, 0.1, 0.02, 10, 1e6, 2, 3, "margin")
     assert describe(full) == (
-        "waves ×0.5, s² 0.1, ε 0.02, 10 points, 3 pairs, eviction by margin, half-life 1000000, "
+        "rbf ×0.5, s² 0.1, ε 0.02, 10 points, 3 pairs, eviction by margin, half-life 1000000, "
         "detail 2"
     )
     assert len({describe(expert) for expert in DEFAULT}) == len(DEFAULT)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from virtualvector.kernels.bivariate import bivariate_cdf, log_bivariate_cdf, quadrant
-from virtualvector.kernels.normal import cdf, hazard, log_cdf
+from virtualvector.kernels.normal import cdf, inverse_mills, log_cdf
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 STEPS = np.concatenate([[0.0], np.geomspace(1e-4, 30, 12)])
@@ -119,7 +119,7 @@ def test_far_corner_follows_the_exponential_limit(z):
 
 @pytest.mark.parametrize("x", [-30.0, -2.0, 0.5])
 def test_equal_and_irrelevant_cuts_act_as_one(x):
-    h, mean, variance = hazard(x)
+    h, mean, variance = inverse_mills(x)
     for y in [x + 1e-3, x + 50.0]:
         log_mass, g1, g2, w, e1, e2, c11, c12, c22 = quadrant(x, y, 1.0)
         assert (log_mass, g1, g2, w) == pytest.approx((log_cdf(x), h, 0.0, 0.0), rel=1e-13)

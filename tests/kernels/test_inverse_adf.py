@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_roughly
-from virtualvector.kernels.likelihood import slopes
+from virtualvector.kernels.likelihood import tilted_moments
 
 
 def after(z, variance, margin_noise, label_noise):
     """Eqs. 24 and 25, with margin noise."""
     total = variance + margin_noise
-    h, mean, tilted = slopes(z, label_noise)
+    h, mean, tilted = tilted_moments(z, label_noise)
     return (
         math.sqrt(total) * mean - h * margin_noise / math.sqrt(total),
         variance * (margin_noise + variance * tilted) / total,

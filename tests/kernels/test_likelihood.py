@@ -13,10 +13,10 @@ from virtualvector.kernels.likelihood import (
     divergence,
     log_probability,
     matched_site,
-    slopes,
+    tilted_moments,
     weight_divergence,
 )
-from virtualvector.kernels.normal import hazard, log_cdf
+from virtualvector.kernels.normal import inverse_mills, log_cdf
 
 MARGINS = [*np.linspace(-40, 40, 161), -6.9, -3.999, -4.001, -1.001, -1e-9, 1e-9, 7.1]
 LABEL_NOISES = [0.0, 1e-12, 1e-3, 0.1, 0.3, 0.49]
@@ -57,7 +57,7 @@ def relative_error(found, exact):
 def test_log_probability_slopes_and_divergence_match_mpmath(label_noise):
     for z in MARGINS:
         exact = Exact(z, label_noise)
-        h, mean, variance = slopes(z, label_noise)
+        h, mean, variance = tilted_moments(z, label_noise)
         assert relative_error(log_probability(z, label_noise), exact.log_probability) < 1e-12, z
         assert relative_error(h, exact.h) < 1e-11, z
         assert abs(mean - exact.mean) <= 1e-12 * abs(exact.mean) + 1e-15, z
@@ -67,7 +67,7 @@ def test_log_probability_slopes_and_divergence_match_mpmath(label_noise):
 
 @pytest.mark.parametrize("z", [-1e3, -1e5, -1e8, -1e12, -1e100])
 def test_far_tail_without_label_noise_follows_the_exponential_limit(z):
-    h, mean, variance = hazard(z)
+    h, mean, variance = inverse_mills(z)
     assert h == pytest.approx(-z, rel=2 / z**2 + 1e-15)
     assert mean == pytest.approx(-1 / z, rel=3 / z**2 + 1e-15)
     assert variance == pytest.approx(z**-2, rel=8 / z**2 + 1e-15)
@@ -157,6 +157,6 @@ def test_kernels_are_finite_for_any_finite_input(mean, variance, margin_noise, l
     z, precision, shift = matched_site(mean, variance, margin_noise, label_noise)
     values = [precision, shift, log_probability(z, label_noise), divergence(z, label_noise)]
     values.append(weight_divergence(z, variance, margin_noise, label_noise))
-    assert np.all(np.isfinite([z, *values, *slopes(z, label_noise)])), values
-    assert slopes(z, label_noise)[2] > 0 or abs(z) > 1e99
+    assert np.all(np.isfinite([z, *values, *tilted_moments(z, label_noise)])), values
+    assert tilted_moments(z, label_noise)[2] > 0 or abs(z) > 1e99
     assert divergence(z, label_noise) >= 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from virtualvector.kernels.likelihood import matched_site
-from virtualvector.kernels.pair import pair_moments, pair_slopes
+from virtualvector.kernels.pair import pair_moments, pair_tilted_moments
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 STEPS = np.concatenate([-np.geomspace(20, 1e-3, 11), [0.0], np.geomspace(1e-3, 20, 11)])
@@ -90,7 +90,7 @@ def largest_error(found, expected, variance1=None, variance2=None):
 
 def from_slopes(mean1, mean2, variance1, covariance, variance2, *noises):
     """The moments m + Sg and S + SHS."""
-    log_z, g1, g2, h11, h12, h22 = pair_slopes(
+    log_z, g1, g2, h11, h12, h22 = pair_tilted_moments(
         mean1, mean2, variance1, covariance, variance2, *noises
     )
     prior = np.array([[variance1, covariance], [covariance, variance2]])
@@ -167,7 +167,7 @@ def test_contradicting_rows_have_no_mass():
     for mean in [-2.0, 0.0, 3.0]:
         arguments = (mean, -mean, 2.0, -2.0, 2.0, 0.0, 0.0, 0.0)
         assert pair_moments(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
-        assert pair_slopes(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
+        assert pair_tilted_moments(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
         # With label noise one of the two must be wrong: nothing is learned.
         arguments = (*arguments[:-1], 0.1)
         expected = (math.log(0.1 * 0.9), *arguments[:5])
@@ -224,7 +224,7 @@ def test_no_valid_input_gives_nan(
     covariance = correlation * math.sqrt(variance1 * variance2)
     arguments = (mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_noise)
     log_z, _, _, v11, _, v22 = moments = pair_moments(*arguments)
-    slopes = pair_slopes(*arguments)
+    slopes = pair_tilted_moments(*arguments)
     assert not np.any(np.isnan([*moments, *slopes]))
     assert log_z <= 1e-14
     assert slopes[0] == pytest.approx(log_z, rel=1e-14)  # compiled apart

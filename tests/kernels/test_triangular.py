@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.jit.compiled import compiled
+from virtualvector.kernels.symmetric import rank_one
 from virtualvector.kernels.triangular import (
-    condition,
+    add_precision,
+    add_variance,
     multiply,
     multiply_rows,
-    rank_one,
     rotate_and_multiply,
     rotate_columns,
-    widen,
     write_rotation,
 )
 
@@ -53,7 +53,7 @@ def test_conditioning_adds_a_precision_along_one_direction(d, strength):
     precision = strength / variance  # 1 + τxᵀVx = 1 + strength
     product, image = np.empty(d), np.empty(d)
     multiply(factor, x, product)
-    condition(factor, product, precision, image)
+    add_precision(factor, product, precision, image)
     old_image = covariance @ x
     expected = covariance - np.outer(old_image, old_image) * precision / (1 + strength)
     scale = np.abs(expected).max()
@@ -81,7 +81,7 @@ def test_products_of_other_vectors_follow_the_factor(d, strength):
     # Rotated and multiplied in one pass, the factor is what it would be otherwise.
     found, old_image = np.empty(d), np.empty(d)
     variance = rotate_and_multiply(factor, rotation, old_image, others[:, 0].copy(), found)
-    condition(alone, product, precision, image)
+    add_precision(alone, product, precision, image)
     for one, two in ((factor, alone), (old_image, image), (found, alone @ others[:, 0])):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-13 * np.abs(two).max())
     assert variance == pytest.approx(found @ found)
@@ -97,7 +97,7 @@ def test_widening_adds_a_variance_along_one_direction(d, scale):
         factor, x = random_factor(rng, d), scale * rng.normal(size=d)
         x[last + 1 :] = 0.0
         expected = factor.T @ factor + np.outer(x, x)
-        widen(factor, x, last)
+        add_variance(factor, x, last)
         largest = np.abs(expected).max()
         np.testing.assert_allclose(factor.T @ factor, expected, rtol=0, atol=1e-14 * d * largest)
         assert np.array_equal(factor, np.tril(factor))
@@ -112,7 +112,7 @@ def test_a_variance_stays_positive_where_the_dense_update_fails():
     smallest = np.inf
     for _ in range(10):  # an almost exact measurement, again and again
         variance = multiply(factor, x, product)
-        condition(factor, product, 1e20, image)
+        add_precision(factor, product, 1e20, image)
         smallest = min(smallest, x @ dense @ x)
         dense -= np.outer(dense @ x, dense @ x) * 1e20 / (1 + 1e20 * (x @ dense @ x))
     assert smallest < 0

@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
-from learner_examples import LEARNERS, every_learner, every_noise, problem
 
-from virtualvector import ADFClassifier, EPClassifier, VVMClassifier, WindowEPClassifier
+from tests.learners.learner_examples import LEARNERS, every_learner, every_noise, problem
+from virtualvector import (
+    ADFClassifier,
+    AutoVVMClassifier,
+    EPClassifier,
+    NaturalGradientClassifier,
+    RandomFourierFeatures,
+    SOGPClassifier,
+    VVMClassifier,
+    WindowEPClassifier,
+)
+from virtualvector.baselines import KalmanClassifier
+from virtualvector.features import RunningStandardScaler
 
 
 @every_learner
@@ -128,7 +139,7 @@ def test_every_row_is_kept_or_lost_in_a_way_that_is_counted(
     X, y = problem(n_classes=n_classes)
     X[[5, 20, 40]] = 0.0
     model = learner(margin_noise=margin_noise, label_noise=label_noise, fit_intercept=False)
-    history = model.fit(X, y).history_
+    history = model.fit(X, y).counters_
     posteriors = 1 if n_classes == 2 else 3
     points = [model.virtual_points_] if posteriors == 1 else model.virtual_points_
     assert history["ignored"] == 3 * posteriors
@@ -143,7 +154,7 @@ def test_only_learners_that_merge_count_merges():
     X = np.repeat(X, 2, axis=0)
     y = np.repeat(y, 2)
     merged = {
-        name: learner(margin_noise=0.5).fit(X, y).history_["merged"]
+        name: learner(margin_noise=0.5).fit(X, y).counters_["merged"]
         for name, learner in LEARNERS.items()
     }
     assert merged.pop("vvm") > 0
@@ -177,12 +188,12 @@ def test_ep_says_when_it_has_no_fixed_point():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(2, size=200)  # nothing fits without noise
     model = EPClassifier().fit(X, y)
-    assert model.history_["unsettled"] == 1
+    assert model.counters_["unsettled"] == 1
     np.testing.assert_allclose(model.coef_, ADFClassifier().fit(X, y).coef_, rtol=1e-6)
 
     easy = EPClassifier(margin_noise=1.0).fit(X, y)
-    assert easy.history_["unsettled"] == 0
-    assert easy.history_["sweeps"] > 1
+    assert easy.counters_["unsettled"] == 0
+    assert easy.counters_["sweeps"] > 1
     assert not np.allclose(easy.coef_, ADFClassifier(margin_noise=1.0).fit(X, y).coef_, rtol=1e-6)
 
 
@@ -195,3 +206,33 @@ def test_changing_parameters_later_does_not_change_what_was_learned():
     after = model.coef_, model.intercept_, model.covariance_, model.predict_proba(X)
     for a, b in zip(before, after, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        NaturalGradientClassifier(),
+        SOGPClassifier(),
+        KalmanClassifier(),
+        RandomFourierFeatures(3),
+        RunningStandardScaler(),
+    ],
+)
+def test_what_has_no_model_file_says_why(estimator, tmp_path):
+    with pytest.raises(TypeError, match=rf"a {type(estimator).__name__} has no model file: "):
+        estimator.save(tmp_path / "m.vvm")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [VVMClassifier(3), ADFClassifier(), WindowEPClassifier(3), EPClassifier(), AutoVVMClassifier()],
+)
+def test_one_attribute_means_the_same_everywhere(estimator):
+    X, y = problem(rows=40)
+    estimator.fit(X, y)
+    assert estimator.counters_.keys() == {
+        "evicted", "merged", "ignored", "sweeps", "unsettled", "divergence_lost",
+    }  # fmt: skip
+    assert estimator.n_seen_ == 40
+    assert estimator.n_features_in_ == X.shape[1]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learner_examples import (
+
+from tests.learners.learner_examples import (
     LEARNERS,
     assert_same_model,
     every_learner,
@@ -17,9 +18,8 @@ from learner_examples import (
     problem,
     same_states,
 )
-
 from virtualvector import VVMClassifier
-from virtualvector.learners import one_against_rest
+from virtualvector.learners import one_vs_rest
 from virtualvector.posterior import learn
 
 NOISE = {"margin_noise": 0.4, "label_noise": 0.02}
@@ -284,7 +284,7 @@ def test_classes_can_be_learned_side_by_side(n_jobs, monkeypatch):
         threads.add(threading.get_ident())
         return learn(*arguments)
 
-    monkeypatch.setattr(one_against_rest, "learn", noting)
+    monkeypatch.setattr(one_vs_rest, "learn", noting)
     with joblib.parallel_config("threading", n_jobs=n_jobs):
         together = VVMClassifier(8, margin_noise=0.3).fit(X, y)
         said = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)

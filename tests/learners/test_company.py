@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
-from learner_examples import LEARNERS, assert_same_model, every_learner, problem, same_states
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.inspection import permutation_importance
@@ -16,6 +15,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.learners.learner_examples import (
+    LEARNERS,
+    assert_same_model,
+    every_learner,
+    problem,
+    same_states,
+)
 from virtualvector import RandomFourierFeatures, VVMClassifier
 
 COPIES = {

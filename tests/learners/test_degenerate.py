@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from learner_examples import assert_same_model, every_learner, every_noise, problem, same_states
+
+from tests.learners.learner_examples import (
+    assert_same_model,
+    every_learner,
+    every_noise,
+    problem,
+    same_states,
+)
 
 
 @every_learner
@@ -94,7 +101,7 @@ def test_rows_of_zeros_without_a_bias_say_nothing(learner, margin_noise, label_n
     np.testing.assert_array_equal(nothing.covariance_, np.eye(4))
     np.testing.assert_array_equal(nothing.predict_proba(X), np.full((60, 2), 0.5))
     assert nothing.log_evidence_ == pytest.approx(60 * np.log(0.5))
-    assert nothing.history_["ignored"] == 60
+    assert nothing.counters_["ignored"] == 60
 
     learned = learner(**noise).fit(X, y)
     np.testing.assert_allclose(learned.predict_proba(np.zeros((2, 4))), 0.5, rtol=1e-15)

@@ -16,7 +16,7 @@ BEGINNING = """
 import os, signal, sys, threading
 import numpy as np
 from virtualvector import ADFClassifier, AutoVVMClassifier, VVMClassifier
-from virtualvector.learners.saving import contents_of
+from virtualvector.persistence.mixin import contents_of
 
 ROWS = np.array([[0.5, -1.0, 0.25] * 8, [-0.5, 0.3, 1.0] * 8])
 

@@ -5,7 +5,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from learner_examples import LEARNERS, assert_same_model, every_learner, problem
+
+from tests.learners.learner_examples import LEARNERS, assert_same_model, every_learner, problem
 
 COLUMNS = ["length", "width", "height", "weight"]
 

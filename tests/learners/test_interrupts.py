@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learner_examples import problem
 
 import virtualvector
+from tests.learners.learner_examples import problem
 from virtualvector import (
     ADFClassifier,
     AutoVVMClassifier,
@@ -23,11 +23,11 @@ from virtualvector import (
     VVMClassifier,
     WindowEPClassifier,
 )
-from virtualvector.learners.saving import contents_of
-from virtualvector.posterior.forgetting import rows_at_once
+from virtualvector.persistence.mixin import contents_of
+from virtualvector.posterior.drift import rows_per_drift
 
-# Every line is tried where VVM_THOROUGH is set, which takes half an hour; else one of so many.
-STRIDE = 1 if os.environ.get("VVM_THOROUGH") else 5
+# Every line is tried where VVM_THOROUGH is set, which takes long; else one of so many.
+STRIDE = 1 if os.environ.get("VVM_THOROUGH") else 11
 SOURCES = str(Path(virtualvector.__file__).parent)
 
 FORGETFUL = 60.0  # rows; with five weights, something is forgotten after every second one
@@ -71,7 +71,7 @@ def interrupted(at):
 
 
 def test_something_is_forgotten_after_every_second_row():
-    assert rows_at_once(5, FORGETFUL) == 2
+    assert rows_per_drift(5, FORGETFUL) == 2
 
 
 def bits(model):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from learner_examples import assert_same_model, every_noise, problem
 
+from tests.learners.learner_examples import assert_same_model, every_noise, problem
 from virtualvector import ADFClassifier, EPClassifier, VVMClassifier, WindowEPClassifier
 
 

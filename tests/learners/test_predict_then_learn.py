@@ -12,8 +12,8 @@ from virtualvector import (
     VVMClassifier,
     WindowEPClassifier,
 )
+from virtualvector.baselines import AROWClassifier, BudgetPerceptron
 from virtualvector.datasets import load_thyroid
-from virtualvector.rivals import AROWClassifier, BudgetPerceptron
 
 OURS = [
     VVMClassifier(8, margin_noise=0.1),

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from learner_examples import every_learner, every_noise, problem
 from scipy.stats import norm
+
+from tests.learners.learner_examples import every_learner, every_noise, problem
 
 
 def margins_by_definition(model, X):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from learner_examples import every_learner
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
+from tests.learners.learner_examples import every_learner
 from virtualvector.datasets import load_ionosphere, load_spambase, load_thyroid
 
 DATA = {

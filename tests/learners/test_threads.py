@@ -11,12 +11,12 @@ from functools import partial
 import joblib
 import numpy as np
 import pytest
-from learner_examples import LEARNERS, every_learner, problem
 from sklearn.base import clone
 
+from tests.learners.learner_examples import LEARNERS, every_learner, problem
 from virtualvector import AutoVVMClassifier, NaturalGradientClassifier, SOGPClassifier, load
-from virtualvector.features import RandomFourierFeatures, RunningStandardiser
-from virtualvector.learners.saving import contents_of
+from virtualvector.features import RandomFourierFeatures, RunningStandardScaler
+from virtualvector.persistence.mixin import contents_of
 
 SECONDS = 60  # after which something hangs
 ROW, OTHER = np.array([0.5, -1.0, 0.25, 2.0]), np.array([-0.5, 0.3, 1.0, 1.0])
@@ -95,7 +95,7 @@ def test_no_row_is_lost_by_other_learners(learner):
 
 def test_no_row_is_lost_by_who_scales_them():
     rows = np.array([[1.0], [3.0]] * 20)
-    scaler = RunningStandardiser()
+    scaler = RunningStandardScaler()
     in_threads(
         *[lambda: [scaler.partial_fit(rows) for _ in range(20)]] * 3,
         lambda: [scaler.learn_then_transform(rows) for _ in range(20)],
@@ -235,7 +235,7 @@ def test_a_handler_of_a_signal_may_read_but_not_learn_while_a_table_is_learned()
     expected = model.predict_proba([ROW, OTHER])
     seen = []
 
-    class Table:
+    class StructTable:
         def __array__(self, dtype=None, copy=None):
             signal.raise_signal(signal.SIGUSR1)
             return np.array([ROW, OTHER])
@@ -247,7 +247,7 @@ def test_a_handler_of_a_signal_may_read_but_not_learn_while_a_table_is_learned()
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        model.partial_fit(Table(), [0, 1])
+        model.partial_fit(StructTable(), [0, 1])
     finally:
         signal.signal(signal.SIGUSR1, before)
     np.testing.assert_array_equal(seen[0], expected)

@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from doing import do
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
+from tests.paper.doing import do
 from virtualvector import ADFClassifier, EPClassifier, VVMClassifier, WindowEPClassifier
 from virtualvector.paper.experiment import Options
 from virtualvector.paper.figure1 import (

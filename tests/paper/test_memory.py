@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from doing import do
 
+from tests.paper.doing import do
 from virtualvector import ADFClassifier, EPClassifier
 from virtualvector.paper.experiment import Options
 from virtualvector.paper.memory import QUICK_ROWS, SETTINGS, WAYS, Memory

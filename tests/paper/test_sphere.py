@@ -5,13 +5,13 @@ import json
 import mpmath
 import numpy as np
 import pytest
-from doing import do
 
+from tests.paper.doing import do
 from virtualvector import VVMClassifier
+from virtualvector.paper.exact.sphere_geometry import cut_sphere
 from virtualvector.paper.experiment import Options
 from virtualvector.paper.mixture import Mixture
 from virtualvector.paper.sphere import MOMENTS, Sphere, distance_of_ray, take_snapshots
-from virtualvector.paper.spherical import cut_sphere
 from virtualvector.posterior import Gaussian
 
 
@@ -104,12 +104,12 @@ class TestCutSphere:
 
 def test_the_distance_of_a_ray_is_the_least_one_along_it():
     rng = np.random.default_rng(0)
-    stand_in = Gaussian(rng.normal(size=3), np.tril(rng.normal(size=(3, 3))))
+    approximation = Gaussian(rng.normal(size=3), np.tril(rng.normal(size=(3, 3))))
     w = rng.normal(size=(50, 3))
     along = np.linspace(0.0, 20.0, 200_001)
-    precision = np.linalg.inv(stand_in.covariance)
-    for direction, distance in zip(w, distance_of_ray(w, stand_in), strict=True):
-        away = along[:, None] * direction - stand_in.mean
+    precision = np.linalg.inv(approximation.covariance)
+    for direction, distance in zip(w, distance_of_ray(w, approximation), strict=True):
+        away = along[:, None] * direction - approximation.mean
         squared = np.einsum("ni,ij,nj->n", away, precision, away)
         assert distance == pytest.approx(np.sqrt(squared.min()), rel=1e-3, abs=1e-3)
 
@@ -142,27 +142,27 @@ class TestRecords:
             assert record["virtual_points"] == min(record["rows"], 10)
             assert record["edges_kept_as_virtual_points"] <= record["edges"]
 
-    def test_the_stand_in_is_that_of_the_public_learner(self, records):
+    def test_the_approximation_is_that_of_the_public_learner(self, records):
         rows, signs, _ = Mixture().draw(np.random.default_rng(np.random.SeedSequence([0])))
         model = VVMClassifier(10).fit(rows, signs)
         expected = np.append(model.coef_, model.intercept_)
         last = records[-1]
         mean = np.array([last[f"mean_{k}"] for k in (1, 2, 3)])
         assert mean == pytest.approx(expected)
-        assert last["length_of_stand_in_mean"] == pytest.approx(np.linalg.norm(expected))
+        assert last["length_of_approximation_mean"] == pytest.approx(np.linalg.norm(expected))
         exact = np.array([last[f"exact_{k}"] for k in (1, 2, 3)])
         cosine = exact @ mean / np.linalg.norm(exact) / np.linalg.norm(mean)
         angle = np.degrees(np.arccos(cosine))
         assert last["angle_of_means_in_degrees"] == pytest.approx(angle, rel=1e-6)
 
-    def test_margins_and_mass_are_those_of_the_stand_in(self, records):
+    def test_margins_and_mass_are_those_of_the_approximation(self, records):
         last, snapshot = records[-1], take_snapshots([0], MOMENTS)[-1]
-        mean, covariance = snapshot.stand_in.mean, snapshot.stand_in.covariance
+        mean, covariance = snapshot.approximation.mean, snapshot.approximation.covariance
         margins = [b @ mean / np.sqrt(b @ covariance @ b) for b in snapshot.points]
         assert last["median_margin_of_rows"] == pytest.approx(np.median(margins))
         drawn = np.random.default_rng(9).multivariate_normal(mean, covariance, size=50_000)
         share = np.mean(np.all(drawn @ snapshot.points.T > 0.0, axis=1))
-        assert last["mass_of_stand_in_inside"] == pytest.approx(share, abs=0.015)
+        assert last["mass_of_approximation_inside"] == pytest.approx(share, abs=0.015)
 
     def test_the_same_seed_gives_the_same_records_and_another_one_others(self, records):
         assert do(Sphere(), Options()) == records

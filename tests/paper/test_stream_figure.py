@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from doing import do
 from scipy.stats import ttest_1samp
 from sklearn.base import clone
 
+from tests.paper.doing import do
 from virtualvector import SOGPClassifier, VVMClassifier
 from virtualvector.paper.experiment import Options
 from virtualvector.paper.figures2to4 import Figure2, Figure3, Figure4

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from doing import do
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from tests.paper.doing import do
 from virtualvector import EPClassifier, VVMClassifier, WindowEPClassifier
 from virtualvector.paper.experiment import Options
 from virtualvector.paper.problems import FeatureMap, load_problem

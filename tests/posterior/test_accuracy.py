@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cone import posterior_mean, separable_problem
 
-from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, settle
+from tests.posterior.cone import posterior_mean, separable_problem
+from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, run_ep
 
 
 def test_the_exact_mean_agrees_with_rejection_sampling():
@@ -31,7 +31,7 @@ def means():
         rows, signs, points = separable_problem(rng)
         means["exact"].append(posterior_mean(points))
         state, _ = learn(empty_state(3, ep), rows, signs, ep._replace(max_sweeps=0))
-        means["EP"].append(gaussian(settle(state, ep)).mean)
+        means["EP"].append(gaussian(run_ep(state, ep)).mean)
         for name, how in learners.items():
             means[name].append(gaussian(learn(empty_state(3, how), rows, signs, how)[0]).mean)
     return {name: np.array(rows) for name, rows in means.items()}

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from textbook import ep, folded, window_ep
 
-from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, settle
+from tests.posterior.textbook import ep, folded, window_ep
+from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, run_ep
 
 NOISES = [(0.0, 0.0), (0.5, 0.0), (0.0, 0.05), (0.3, 0.1)]  # margin noise, label noise
 SIZES = [(3, 40), (20, 12), (4, 60)]  # columns, rows: fewer and more weights than points
@@ -59,7 +59,7 @@ class TestAgainstTextbook:
         later = Settings(strategy=int(Strategy.NEVER), tolerance=1e-12, max_sweeps=5000, **noise)
         state, events = learn(empty_state(d + 1, later), X, y, later._replace(max_sweeps=0))
         assert not events.sweeps.any()
-        assert_same(settle(state, later), ep(folded(X, y), **noise))
+        assert_same(run_ep(state, later), ep(folded(X, y), **noise))
 
 
 @pytest.mark.parametrize(("margin_noise", "label_noise"), NOISES)

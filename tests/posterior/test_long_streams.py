@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from virtualvector.posterior import Settings, empty_state, learn
-from virtualvector.posterior.losing import WAS_EVICTED
+from virtualvector.posterior.reduction.reduce import WAS_EVICTED
 
 D, ROWS, BATCH = 20, 1_000_000, 100_000
 
@@ -40,7 +40,7 @@ def test_a_million_rows_keep_the_covariance_of_the_sum_of_what_was_absorbed(buff
         b = recent[events.lost_row[lost] - first].astype(np.longdouble)
         precision += (b * events.precision[lost, None]).T @ b
         shift += b.T @ events.shift[lost]
-        earlier = recent[min(state.born[: state.counts[0]], default=len(recent)) - first :]
+        earlier = recent[min(state.row_numbers[: state.counts[0]], default=len(recent)) - first :]
     assert state.counts[1] == ROWS
 
     covariance = np.linalg.inv(precision.astype(float)).astype(np.longdouble)
@@ -93,7 +93,7 @@ def test_what_is_updated_stays_what_its_definition_says(d, merge_pairs):
     state, _ = learn(empty_state(d, how), rows, signs, how)
     n = state.counts[0]
     points, covariance = state.points[:n], state.factor.T @ state.factor
-    sites = state.precisions[:n], state.shifts[:n]
+    sites = state.site_precisions[:n], state.site_shifts[:n]
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0, rtol=1e-12)
     if merge_pairs:
         assert state.counts[3] > 0

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.jit.compiled import compiled
 from virtualvector.posterior import Settings, empty_state
-from virtualvector.posterior.memory import make_workspace
-from virtualvector.posterior.pairs import find_closest_pairs, remember_distances
-from virtualvector.posterior.stand_in import forget
+from virtualvector.posterior.approximation import drop_point
+from virtualvector.posterior.reduction.pairs import find_closest_pairs, write_distances
 from virtualvector.posterior.state import POINTS
+from virtualvector.posterior.workspace import make_workspace
 
 MOST = 12
 
@@ -19,13 +19,13 @@ MOST = 12
 @compiled
 def come(state, work):
     n = state.counts[POINTS]
-    remember_distances(state, n, work)
+    write_distances(state, n, work)
     state.counts[POINTS] = n + 1
 
 
 @compiled
 def go(state, j, work):
-    forget(state, j, work)
+    drop_point(state, j, work)
 
 
 @compiled

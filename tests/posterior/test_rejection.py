@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
-from virtualvector.posterior.losing.merging import Pair, may_cost_less, propose
+from virtualvector.posterior.reduction.merging import Pair, may_cost_less, propose
 
 
 def ep_of_two(mean, covariance, noises):

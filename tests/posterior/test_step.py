@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_identities import problem
 
+from tests.posterior.test_identities import problem
 from virtualvector.posterior import (
     Settings,
     Strategy,
@@ -18,8 +18,8 @@ from virtualvector.posterior import (
     mirror,
     standardised_margins,
 )
-from virtualvector.posterior.losing import WAS_EVICTED, WAS_IGNORED, WAS_KEPT, WAS_MERGED
 from virtualvector.posterior.prediction import log_probabilities
+from virtualvector.posterior.reduction.reduce import WAS_EVICTED, WAS_IGNORED, WAS_KEPT, WAS_MERGED
 from virtualvector.posterior.step import learn_rows
 
 SETTINGS = [
@@ -103,7 +103,7 @@ def test_events_tell_what_became_of_every_row(how):
     assert state.sums[0] == pytest.approx(events.log_probability.sum())
     assert state.sums[1] == pytest.approx(events.divergence_lost.sum())
     evicted = events.lost_row[events.event == WAS_EVICTED]
-    alive = state.born[: state.counts[0]]
+    alive = state.row_numbers[: state.counts[0]]
     assert not set(evicted) & set(alive)
 
 

@@ -42,8 +42,8 @@ def report(stream):
         )
     ]
     points = rng.normal(size=(40, 58))
-    experts = ["linear, s² 1, 10 points", "waves ×0.5, s² 0.1, ε 0.02, half-life 20000, detail 2"]
-    experts += [f"waves ×{k}, s² {k}" for k in range(1, 15)]
+    experts = ["linear, s² 1, 10 points", "rbf ×0.5, s² 0.1, ε 0.02, half-life 20000, detail 2"]
+    experts += [f"rbf ×{k}, s² {k}" for k in range(1, 15)]
     trust = np.linspace(5.0, 0.2, len(experts))
     return Report(
         title=f"{ALARM} stream.csv",
@@ -51,7 +51,7 @@ def report(stream):
         tally=Tally(CLASSES).with_rows(*stream),
         weights=sorted(weights, key=lambda weight: -abs(weight.mean) / weight.deviation),
         points=Points(columns, points / np.linalg.norm(points, axis=1)[:, None], [""] * 40),
-        buffer={"evicted": 4561, "merged": 7, "divergence_lost": 6.12, "divergence_kept": 0.25},
+        buffer={"evicted": 4561, "merged": 7, "divergence_lost": 6.12, "divergence_score": 0.25},
         experts=[
             {"expert": name, "weight": 2.0 ** -(k + 1), "awake": k < 3}
             for k, name in enumerate(experts)

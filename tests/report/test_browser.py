@@ -215,7 +215,7 @@ def test_experts_and_buffers_are_in_tables(see, report):
     }
     experts = tables["Experts, the most trusted first"]
     assert "linear, s² 1, 10 points 50.0 % yes" in experts
-    assert "waves ×2, s² 2 6.2 % asleep" in experts
+    assert "rbf ×2, s² 2 6.2 % asleep" in experts
     buffers = tables["What the buffers of all experts did"]
     for words in ("points evicted", "4,561", "pairs merged", "7", "divergence lost", "6.120"):
         assert words in buffers

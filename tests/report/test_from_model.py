@@ -55,7 +55,7 @@ def test_points_and_counts_are_those_of_the_learner(alone, one):
     assert report.points.array == pytest.approx(np.asarray(one.virtual_points_)[:, :3])
     assert report.points.classes == [""] * 8
     assert report.buffer["evicted"] + report.buffer["merged"] == 400 - 8
-    assert report.buffer["divergence_kept"] > 0.0
+    assert report.buffer["divergence_score"] > 0.0
 
 
 def test_what_was_asked_for_is_told(alone):
@@ -81,7 +81,7 @@ def test_each_of_several_classes_has_its_weights_and_points():
 
 
 def test_a_committee_is_reported_with_whom_it_trusted():
-    model, report = learned(["a", "b"], n_waves=20)
+    model, report = learned(["a", "b"], n_frequencies=20)
     weights = [expert["weight"] for expert in report.experts]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(1.0)

@@ -128,7 +128,7 @@ def test_the_page_of_a_large_model_is_small():
     said = rng.dirichlet([0.5, 0.5], n_rows)
     tally = Tally(("a", "b")).with_rows(rng.choice(["a", "b"], n_rows), said)
     columns = [f"{'a long name of a column ' * 12}{k}" for k in range(n_columns)]
-    experts = [f"waves ×{k}, s² 0.1, ε 0.02, half-life 20000" for k in range(n_experts)]
+    experts = [f"rbf ×{k}, s² 0.1, ε 0.02, half-life 20000" for k in range(n_experts)]
     page = render(
         Report(
             "large",

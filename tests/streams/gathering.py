@@ -1,7 +1,7 @@
 """What the tests of reading have in common."""
 
 from virtualvector.streams import BadInput, Reader, open_rows
-from virtualvector.streams.bytes_in import CHUNK
+from virtualvector.streams.byte_source import CHUNK
 from virtualvector.streams.formats import Options
 from virtualvector.streams.sources import find_sources
 

@@ -4,14 +4,14 @@ import json
 
 import pyarrow as pa
 import pytest
-from gathering import all_of, complaint, in_chunks
 from pyarrow import parquet
 
+from tests.streams.gathering import all_of, complaint, in_chunks
 from virtualvector.streams import PEEK, Column, open_rows
 
 GOOD = [(0.5, "red", "x"), (1.5, "blue, dark", "y")] * (PEEK // 2 + 10)
 FINITE = "expected a finite number; leave the cell empty where a value is missing."
-NUMBER = "expected a number, as in the first rows (if these are names: --names a)."
+NUMBER = "expected a number, as in the first rows (if these are categories: --categorical a)."
 UTF_8 = "found bytes that are no UTF-8; expected text in UTF-8."
 
 # What is wrong, as a line of CSV and of JSON, and what is said of it.
@@ -120,7 +120,7 @@ def test_bad_rows_are_left_out_wherever_they_are(tmp_path):
 def test_the_place_of_a_row_is_its_first_line(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(b'\r\na,b,label\r\n1,"two\r\nlines",x\r\n\r\n2,"",y\r\nno,"",y\r\n3,"",x\r\n')
-    with open_rows([str(path)], label="label", names=["b"], on_error="skip") as reader:
+    with open_rows([str(path)], label="label", categorical=["b"], on_error="skip") as reader:
         places = [batch.place(row, "b") for batch in reader for row in range(batch.table.num_rows)]
     assert places == [f"{path}, line {line}, column 'b'" for line in (3, 6, 7, 8)]
 
@@ -176,7 +176,7 @@ SVMLIGHT = {
 def test_bad_lines_of_svmlight_are_named(tmp_path, line, said):
     path = tmp_path / "rows.svm"
     path.write_text(f"1 1:2 3:4\n{line}\n-1 qid:7 2:5 # said\n")
-    columns = [Column(f"f{index}", named=False) for index in (1, 2, 3)]
+    columns = [Column(f"f{index}", categorical=False) for index in (1, 2, 3)]
     rows, stopped = all_of(open_rows([str(path)], columns=columns, label="label"))
     assert (rows, stopped) == ([(2.0, 0.0, 4.0, "1")], f"{path}, line 2{said}")
     reader = open_rows([str(path)], columns=columns, label="label", on_error="skip")

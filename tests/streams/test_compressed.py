@@ -4,8 +4,8 @@ import gzip
 
 import pyarrow as pa
 import pytest
-from gathering import all_of, complaint, in_chunks
 
+from tests.streams.gathering import all_of, complaint, in_chunks
 from virtualvector.streams import BadInput, open_rows
 
 TEXT = b"a,label\n" + b"".join(b"%d,%s\n" % (row, b"xy"[row % 2 :][:1]) for row in range(120))

@@ -23,7 +23,7 @@ Row = st.tuples(
 
 
 def batch_of(rows):
-    kinds = [pa.string() if column.named else pa.float64() for column in COLUMNS]
+    kinds = [pa.string() if column.categorical else pa.float64() for column in COLUMNS]
     cells = [[row[k] for row in rows] for k in range(len(COLUMNS))]
     arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
     names = [column.name for column in COLUMNS]

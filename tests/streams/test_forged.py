@@ -1,14 +1,15 @@
 """What a binary file says of itself is checked before anything follows it."""
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from gathering import all_of, complaint
-from limits import read
 from pyarrow import ipc, parquet
 
+from tests.streams.gathering import all_of, complaint
+from tests.streams.limits import read
 from virtualvector.streams import open_rows
 
 UTF_8 = "found bytes that are no UTF-8; expected text in UTF-8."
@@ -240,3 +241,11 @@ def test_a_label_does_not_lose_its_end(tmp_path):
 def test_a_table_of_nothing_is_refused(path):
     written(path, pa.table({}))
     assert complaint(path) == "FILE: found no columns; expected some."
+
+
+def test_metadata_that_would_end_the_process_is_refused():
+    """Arrow aborts when it is asked about a column whose histogram has another size."""
+    path = Path(__file__).parent / "damaged" / "histogram.parquet"
+    ((n_rows, told),) = read(path)
+    assert n_rows == 0
+    assert told == f"{path}: found damaged metadata; expected that of a Parquet file."

@@ -8,8 +8,8 @@ import threading
 
 import pyarrow as pa
 import pytest
-from gathering import all_of
 
+from tests.streams.gathering import all_of
 from virtualvector.streams import PEEK, BadInput, open_rows
 
 HEAD = b"a,label\n"

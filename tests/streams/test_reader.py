@@ -5,13 +5,13 @@ import json
 
 import pyarrow as pa
 import pytest
-from gathering import all_of, complaint
 from pyarrow import parquet
 
+from tests.streams.gathering import all_of, complaint
 from virtualvector.datasets import load_thyroid
 from virtualvector.streams import PEEK, BadInput, Column, open_rows
 
-LEARNED = (Column("a", named=False), Column("b", named=True))
+LEARNED = (Column("a", categorical=False), Column("b", categorical=True))
 
 
 @pytest.fixture
@@ -26,42 +26,42 @@ def write(tmp_path):
 
 def test_the_first_rows_decide_what_a_column_holds(write):
     path = write(
-        "number,signed,gaps,nothing,truth,name,mixed,label\n"
+        "number,signed,missing,nothing,truth,name,mixed,label\n"
         "1,-1e3,,,true,red,1,x\n"
         " 2 ,+.5, NA ,?,false,blue,x,y\n"
     )
     with open_rows([path]) as reader:
-        held = {column.name: column.named for column in reader.columns}
+        held = {column.name: column.categorical for column in reader.columns}
         (batch,) = reader
-    assert [name for name, named in held.items() if named] == ["truth", "name", "mixed"]
+    assert [name for name, categorical in held.items() if categorical] == ["truth", "name", "mixed"]
     assert batch.table.schema.types == [
-        pa.string() if named else pa.float64() for named in held.values()
+        pa.string() if categorical else pa.float64() for categorical in held.values()
     ]
     assert batch.table.to_pylist()[1] == {
-        "number": 2.0, "signed": 0.5, "gaps": None, "nothing": None,
+        "number": 2.0, "signed": 0.5, "missing": None, "nothing": None,
         "truth": "false", "name": "blue", "mixed": "x",
     }  # fmt: skip
     assert reader.n_rows is None
     assert reader.classes is None
 
 
-@pytest.mark.parametrize(("row", "named"), [(PEEK - 1, True), (PEEK, False)])
-def test_row_101_does_not_decide(write, row, named):
+@pytest.mark.parametrize(("row", "categorical"), [(PEEK - 1, True), (PEEK, False)])
+def test_row_101_does_not_decide(write, row, categorical):
     lines = ["1,x"] * 2 * PEEK
     lines[row] = "red,x"
     reader = open_rows([write("\n".join(["a,label", *lines]))])
-    assert reader.columns == (Column("a", named),)
+    assert reader.columns == (Column("a", categorical),)
     rows, said = all_of(reader)
-    assert len(rows) == (2 * PEEK if named else PEEK)
-    assert (said is None) == named
+    assert len(rows) == (2 * PEEK if categorical else PEEK)
+    assert (said is None) == categorical
 
 
 def test_columns_can_be_said_to_hold_names(write):
     path = write("a,b,label\n1,01,x\n2,02,y\n")
-    reader = open_rows([path], names=["b"])
+    reader = open_rows([path], categorical=["b"])
     assert all_of(reader)[0] == [(1.0, "01", "x"), (2.0, "02", "y")]
-    said = complaint(path, names=["c"])
-    assert said == "FILE: found no column 'c' to take as names; the columns are 'a', 'b'."
+    said = complaint(path, categorical=["c"])
+    assert said == "FILE: found no column 'c' to take as categorical; the columns are 'a', 'b'."
 
 
 def test_what_means_missing_can_be_said(write):
@@ -172,7 +172,7 @@ def test_text_where_a_model_expects_numbers_is_bad(write, tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"a": ["red"], "b": [1], "label": ["x"]}), path)
     said = complaint(path, columns=LEARNED, label="label")
-    assert said == "FILE, column 'a': found names; expected numbers, as was learned."
+    assert said == "FILE, column 'a': found categories; expected numbers, as was learned."
 
 
 # --- sources --------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from gathering import all_of, complaint
-from limits import read
 from pyarrow import ipc, parquet
 
+from tests.streams.gathering import all_of, complaint
+from tests.streams.limits import read
 from virtualvector.streams import BadInput, open_rows
+from virtualvector.streams.columns import number_in
 
 LONG = "x" * 2**20
 
@@ -60,7 +61,7 @@ def test_a_quote_in_the_header_is_gone_through_once(tmp_path):
 
 @pytest.mark.parametrize("column", ["town", "label"])
 def test_long_texts_in_dictionaries_do_not_become_a_text_for_each_row(tmp_path, column):
-    n_rows = 20_000
+    n_rows = 16_000
     cells = {"a": np.arange(float(n_rows)), "town": alike("y", n_rows), "label": alike("z", n_rows)}
     table = pa.table(cells | {column: alike(LONG, n_rows)})
     parquet.write_table(table, tmp_path / "rows.parquet", compression="zstd")
@@ -265,3 +266,41 @@ def test_bad_rows_stay_bad_rows_in_dictionaries(tmp_path):
     assert rows == [(1.0, "oslo", "x"), (2.0, None, "y"), (4.0, "rome", "y")]
     said = "column 'town': found a text of 1,048,576 characters; expected at most 65,536."
     assert reader.problems == [f"{path}, row 3, {said}", f"{path}, row 5, {said}"]
+
+
+def test_long_numbers_take_no_square_of_their_length(tmp_path):
+    numbers = ["9" + "7" * 10**6, "0" * 10**6 + "7", "1." + "7" * 10**6, f".{'5' * 10**6}e3"]
+    paths = []
+    for k, number in enumerate(numbers):
+        paths += [tmp_path / f"{k}.csv", tmp_path / f"{k}.svm"]
+        paths[-2].write_text(f"a,label\n1,x\n{number},y\n")
+        paths[-1].write_text(f"1 1:2\n-1 1:{number}\n")
+    for n_rows, told in read(*paths, on_error="skip"):
+        assert n_rows + len(told) == 2
+
+
+def test_short_and_long_numbers_are_the_same_ones():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        digits = "".join(rng.choice(list("0123456789"), 1200))
+        place = int(rng.integers(0, 1200))
+        text = f"{digits[:place]}.{digits[place:]}e{rng.integers(-1500, 300)}"
+        assert number_in(text) == float(text)
+    for text in ("1" * 1500 + "x", "1" * 1500 + "_0", "-" * 1500, "0x" + "1" * 1500):
+        assert number_in(text) is None
+
+
+@pytest.mark.parametrize("column", ["town", "label"])
+@pytest.mark.parametrize("name", ["rows.arrow", "rows.parquet"])
+def test_a_long_text_that_many_rows_use_is_refused(tmp_path, name, column):
+    n_rows, path = 300_000, tmp_path / name
+    columns = {"a": np.zeros(n_rows), "town": alike("x", n_rows), "label": alike("y", n_rows)}
+    table = pa.table(columns | {column: alike("z" * 200_000, n_rows)})
+    if name == "rows.arrow":
+        write_arrow(path, table, "zstd")
+    else:
+        parquet.write_table(table, path)
+    assert path.stat().st_size < 400_000
+    ((read_rows, told),) = read(path, on_error="skip")
+    assert read_rows == 0
+    assert f"column '{column}': found 300,000 rows with texts of up to 200,000 bytes" in told

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from gathering import all_of, complaint, in_chunks
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 from sklearn.datasets import load_svmlight_file
 
+from tests.streams.gathering import all_of, complaint, in_chunks
 from virtualvector.streams import MISSING, PEEK, Column, Reader, open_rows
 from virtualvector.streams.sources import find_sources
 
@@ -28,7 +28,7 @@ labels = st.text('ab\n\r", é𝄞', min_size=1, max_size=3).filter(lambda text: 
 tables = st.lists(st.tuples(numbers, texts, labels), min_size=1, max_size=12)
 sizes = st.sampled_from([1, 2, 3, 7, 20, 64, 10**6])
 line_ends = st.sampled_from(["\n", "\r\n", "\r"])
-columns = (Column("a", named=False), Column("b", named=True))
+columns = (Column("a", categorical=False), Column("b", categorical=True))
 
 
 def name(text):
@@ -258,7 +258,7 @@ def test_typed_files_keep_their_values(typed, tmp_path, file, write):
     write(typed, path)
     with open_rows([str(path)]) as reader:
         assert reader.n_rows == (None if file == "rows.arrow" else 10_000)
-        assert [column.name for column in reader.columns if column.named] == [
+        assert [column.name for column in reader.columns if column.categorical] == [
             "town", "coded", "member",
         ]  # fmt: skip
         assert reader.first_classes == ("0", "1", "2")
@@ -271,7 +271,7 @@ def test_typed_files_keep_their_values(typed, tmp_path, file, write):
 def test_columns_of_other_types_are_named(tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"a": [[1], [2]], "c": ["x", "y"]}), path)
-    said = "FILE, column 'a': found the type list<element: int64>; expected numbers or names."
+    said = "FILE, column 'a': found the type list<element: int64>; expected numbers or categories."
     assert complaint(path) == said
     twice = pa.table([[1, 2], [3, 4], ["x", "y"]], names=["a", "a", "c"])
     feather.write_feather(twice, tmp_path / "rows.feather")

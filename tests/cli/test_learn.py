@@ -1,0 +1,318 @@
+"""`vvm learn` and the verbs that read what it wrote."""
+
+import gzip
+import json
+import os
+import subprocess
+from contextlib import suppress
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+from typer.testing import CliRunner
+
+import virtualvector
+from tests.cli.conftest import VVM, learned_rows, lines_of, until
+from virtualvector import AutoVVMClassifier
+from virtualvector.cli.console import compilation_notice
+from virtualvector.cli.main import app
+
+FAST = ("--learner", "adf")
+
+
+def test_from_a_csv_to_probabilities(vvm, rows, tmp_path):
+    rows()
+    learned = vvm("learn", "rows.csv", "--model", "m.vvm", "--json", "m.json")
+    assert learned.code == 0
+    assert "Label: 'outcome', the last column" in learned.err
+    assert "error" in learned.out
+    said = json.loads((tmp_path / "m.json").read_text())
+    for name in (
+        "rows", "error", "log_loss", "brier", "calibration_error", "rows_per_second", "bytes",
+        "evicted", "merged", "seconds",
+    ):  # fmt: skip
+        assert said[name] >= 0
+    assert said["rows"] == 600
+    assert said["error"] < 0.3
+    # The library reads the same file, and learns the same from the same rows.
+    table = pd.read_csv(tmp_path / "rows.csv")
+    model = virtualvector.load(tmp_path / "m.vvm")
+    same = AutoVVMClassifier(categorical_features=[3], n_classes=2)
+    stated = same.predict_then_learn(table.drop(columns="outcome"), table["outcome"], classes=[])
+    assert np.array_equal(
+        model.predict_proba(table.drop(columns="outcome")),
+        same.predict_proba(table.drop(columns="outcome")),
+    )
+    assert said["error"] == pytest.approx((stated.labels != table["outcome"]).mean(), abs=3 / 600)
+    # Predictions: columns by name in any order, with or without the label.
+    table[["colour", "x2", "x0", "x1"]].to_csv(tmp_path / "new.csv", index=False)
+    one = vvm("predict", "rows.csv", "--model", "m.vvm", "--proba")
+    other = vvm("predict", "new.csv", "--model", "m.vvm", "--proba", "--output", "said.csv")
+    assert (one.code, other.code) == (0, 0)
+    assert one.out == (tmp_path / "said.csv").read_text()
+    predicted = pd.read_csv(tmp_path / "said.csv", dtype=str)  # and not nearly the same number
+    assert np.array_equal(
+        predicted[["p(bad)", "p(good)"]].to_numpy().astype(float),
+        model.predict_proba(table.drop(columns="outcome")),
+    )
+    assert (predicted["predicted"] == model.predict(table.drop(columns="outcome"))).all()
+
+
+def test_evaluation_agrees_with_scikit_learn(vvm, rows, tmp_path):
+    rows()
+    rows(500, "test.csv", seed=1)
+    assert vvm("learn", "rows.csv", "--model", "m.vvm", "--quiet", *FAST) == (0, "", "")
+    before = (tmp_path / "m.vvm").read_bytes()
+    done = vvm("evaluate", "test.csv", "--model", "m.vvm", "--json", "-")
+    assert done.code == 0
+    said = json.loads(done.out[done.out.index("{") :])
+    table = pd.read_csv(tmp_path / "test.csv")
+    proba = virtualvector.load(tmp_path / "m.vvm").predict_proba(table.drop(columns="outcome"))
+    labels = np.array(["bad", "good"])[proba.argmax(axis=1)]
+    assert said["error"] == pytest.approx((labels != table["outcome"]).mean())
+    assert said["log_loss"] == pytest.approx(metrics.log_loss(table["outcome"], proba))
+    assert said["confusion"] == metrics.confusion_matrix(table["outcome"], labels).tolist()
+    assert (tmp_path / "m.vvm").read_bytes() == before
+
+
+def test_inspection_tells_what_is_in_a_model(vvm, rows, tmp_path):
+    rows()
+    vvm("learn", "rows.csv", "--model", "m.vvm", "--learner", "vvm", "--buffer-size", "7")
+    done = vvm("inspect", "m.vvm")
+    assert done.code == 0
+    for text in ("rows learned", "600", "bad, good", "x0", "colour = red", "7 points", "95 %"):
+        assert text in done.out
+    # The strongest column leads: x0 has the largest weight in how the rows were made.
+    table = done.out.partition("The most certain")[2].splitlines()
+    assert table[2].startswith("x0")
+    model = virtualvector.VVMClassifier(5).fit([[0.0, 1.0], [2.0, 1.0], [1.0, 0.0]], [0, 1, 2])
+    model.save(tmp_path / "p.vvm")
+    assert vvm("inspect", "p.vvm").code == 0
+
+
+def test_a_single_class_is_certain(vvm, tmp_path):
+    (tmp_path / "one.csv").write_text("a,y\n1,x\n2,x\n3,x\n")
+    assert vvm("learn", "one.csv", "--model", "m.vvm", "--report", "m.html", "-q") == (0, "", "")
+    assert vvm("inspect", "m.vvm").code == 0
+    assert vvm("predict", "one.csv", "--model", "m.vvm", "--proba").out == (
+        "predicted,p(x)\n" + "x,1.0\n" * 3
+    )
+
+
+def test_a_table_row_at_powers_of_two_without_colours(vvm, rows, monkeypatch):
+    rows(300)
+    monkeypatch.setenv("NO_COLOR", "")
+    done = vvm("learn", "rows.csv", *FAST)
+    lines = [line.split()[0] for line in done.err.splitlines()[-9:]]
+    assert lines == ["1", "2", "4", "8", "16", "32", "64", "128", "256"]
+    assert "\x1b" not in done.out + done.err
+
+
+@pytest.mark.parametrize("learner", ["vvm", "adf", "window-ep"])
+@pytest.mark.parametrize("features", ["linear", "rbf"])
+def test_every_learner_learns(learner, features):
+    arguments = f"learn thyroid --learner {learner} --features {features} --json - -q"
+    done = CliRunner().invoke(app, arguments.split())
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["error"] < 0.15
+
+
+def test_the_learner_is_the_one_of_the_library(vvm, tmp_path):
+    done = vvm(
+        "learn", "ionosphere", "--learner", "window-ep", "--buffer-size", "5", "--model", "m.vvm"
+    )
+    assert done.code == 0
+    (expert,) = virtualvector.load(tmp_path / "m.vvm").experts_
+    assert (expert["buffer_size"], expert["eviction"], expert["merge_pairs"]) == (5, "oldest", 0)
+
+
+def test_several_files_and_globs_are_one_stream(vvm, tmp_path):
+    lines = list(lines_of(300))
+    (tmp_path / "all.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "part1.csv").write_text("\n".join(lines[:150]) + "\n")
+    (tmp_path / "part2.csv").write_text("\n".join([lines[0], *lines[150:]]) + "\n")
+    for name, source in {
+        "a": ["all.csv"],
+        "b": ["part1.csv", "part2.csv"],
+        "c": ["part?.csv"],
+    }.items():
+        assert vvm("learn", *source, "--model", f"{name}.vvm", "-q", *FAST).code == 0
+    piped = vvm(
+        "learn", "-", "--model", "d.vvm", "-q", *FAST, stdin=(tmp_path / "all.csv").read_text()
+    )
+    assert piped.code == 0
+    assert len({(tmp_path / f"{name}.vvm").read_bytes() for name in "abcd"}) == 1
+
+
+def test_a_pipe_is_learned_as_it_arrives(tmp_path):
+    command = [VVM, "learn", "-", "--model", "m.vvm", "--checkpoint-every", "100", "-q", *FAST]
+    run = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, text=True)
+    lines = [line + "\n" for line in lines_of(300)]
+    run.stdin.writelines(lines[:252])
+    run.stdin.flush()
+    until(lambda: (tmp_path / "m.vvm").exists() and learned_rows(tmp_path / "m.vvm") == 200)
+    run.stdin.writelines(lines[252:])
+    run.stdin.close()
+    assert run.wait(60) == 0
+    assert learned_rows(tmp_path / "m.vvm") == 300
+
+
+# --- what is wrong with rows ---
+
+BAD_ROWS = {
+    "1.0,2.0,red,good": "found 4 fields; expected 5",
+    "1.0,abc,3.0,red,good": "column 'x1': found 'abc'; expected a number",
+    "1.0,nan,3.0,red,good": "column 'x1': found nan; expected a finite number",
+    "1.0,2.0,3.0,red,": "column 'outcome': found an empty label; expected a class",
+}
+
+
+@pytest.mark.parametrize("bad", BAD_ROWS)
+def test_a_bad_row_is_named_and_what_was_learned_is_kept(vvm, tmp_path, bad):
+    lines = list(lines_of(400))
+    lines[250] = bad
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    done = vvm("learn", "rows.csv", "--model", "m.vvm", *FAST, "-q")
+    assert done.code == 2
+    assert done.err.startswith("vvm: rows.csv, line 251")
+    assert BAD_ROWS[bad] in done.err
+    assert done.err.count("\n") == 1
+    assert learned_rows(tmp_path / "m.vvm") == 249
+    skipping = vvm("learn", "rows.csv", "--model", "s.vvm", *FAST, "-q", "--on-error", "skip")
+    assert skipping.code == 0
+    assert "line 251" in skipping.err
+    assert learned_rows(tmp_path / "s.vvm") == 399
+
+
+def test_bytes_that_are_no_text(vvm, tmp_path):
+    text = "\n".join(lines_of(300)).encode()
+    lines = text.split(b"\n")
+    lines[200] = lines[200].replace(b",", b",\xff", 1)
+    (tmp_path / "rows.csv").write_bytes(b"\n".join(lines))
+    done = vvm("learn", "rows.csv", "--model", "m.vvm", *FAST, "-q")
+    assert done.code == 2
+    assert "rows.csv, line 201" in done.err
+    assert learned_rows(tmp_path / "m.vvm") == 199
+
+
+def test_a_class_that_comes_late_is_a_bad_row(vvm, tmp_path):
+    lines = list(lines_of(1500))
+    lines[1300] = "1.0,2.0,3.0,red,ugly"
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    done = vvm("learn", "rows.csv", "--model", "m.vvm", *FAST, "-q")
+    assert done.code == 2
+    assert "rows.csv, line 1301, column 'outcome': found the class 'ugly'" in done.err
+    assert learned_rows(tmp_path / "m.vvm") == 1299
+    skipping = vvm("learn", "rows.csv", "--model", "s.vvm", *FAST, "--on-error", "skip")
+    assert skipping.code == 0
+    assert learned_rows(tmp_path / "s.vvm") == 1499
+    declared = vvm("learn", "rows.csv", "--classes", "bad,good", "-q", *FAST)
+    assert declared.code == 2
+    for option in (("--new-classes",), ("--classes", "bad,good,ugly")):
+        assert vvm("learn", "rows.csv", *option, "--model", "n.vvm", "-q", *FAST).code == 0
+        assert len(virtualvector.load(tmp_path / "n.vvm").classes_) == 3
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """Return a folder with rows.csv and m.vvm, to read only."""
+    folder = tmp_path_factory.mktemp("learned")
+    (folder / "rows.csv").write_text("\n".join(lines_of(200)) + "\n")
+    subprocess.run(
+        [VVM, "learn", "rows.csv", "--model", "m.vvm", "-q", *FAST], cwd=folder, check=True
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("learn", "none.csv"), "none.csv"),
+        (("learn", "rows.csv", "--model", "none/m.vvm"), "no folder none"),
+        (("learn", "rows.csv", "--label", "age"), "no column 'age'"),
+        (("learn", "thyroid", "--model", "rows.csv", "--resume"), "rows.csv"),
+        (("predict", "rows.csv", "--model", "none.vvm"), "none.vvm"),
+        (("predict", "rows.csv", "--model", "rows.csv"), "rows.csv"),
+        (("evaluate", "thyroid", "--model", "m.vvm"), "column"),
+        (("inspect", "rows.csv"), "rows.csv"),
+    ],
+)
+def test_what_cannot_be_is_one_line(learned, arguments, words, monkeypatch):
+    monkeypatch.chdir(learned)
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1].startswith("vvm: ")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_columns_are_reported_by_name(vvm, learned, tmp_path):
+    table = pd.read_csv(learned / "rows.csv")
+    table.drop(columns="x1").to_csv(tmp_path / "fewer.csv", index=False)
+    table.assign(weight=1).to_csv(tmp_path / "more.csv", index=False)
+    fewer = vvm("predict", "fewer.csv", "--model", learned / "m.vvm")
+    more = vvm("predict", "more.csv", "--model", learned / "m.vvm")
+    assert (fewer.code, more.code) == (2, 2)
+    assert "'x1'" in fewer.err
+    assert "'weight'" in more.err
+
+
+def test_a_closed_pipe_is_one_line(rows, learned, tmp_path):
+    rows(9000)
+    done = subprocess.run(
+        f"{VVM} predict rows.csv --model $M --proba | head -n 1; exit ${{PIPESTATUS[0]}}",
+        env=os.environ | {"M": str(learned / "m.vvm")}, shell=True,
+        executable="/bin/bash", cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == "predicted,p(bad),p(good)\n"
+    assert done.stderr == "vvm: nobody reads the output any more\n"
+
+
+def test_shipped_data_sets_are_listed(vvm):
+    done = vvm("datasets")
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()] == [
+        "spambase",
+        "thyroid",
+        "ionosphere",
+    ]
+
+
+def test_a_truncated_file_keeps_what_was_learned(vvm, rows, tmp_path):
+    packed = gzip.compress(rows(3000).read_bytes())
+    (tmp_path / "rows.csv.gz").write_bytes(packed[: len(packed) // 2])
+    done = vvm("learn", "rows.csv.gz", "--model", "m.vvm", "-q", *FAST)
+    assert done.code == 2
+    assert done.err.startswith("vvm: rows.csv.gz")
+    assert done.err.count("\n") == 1
+    assert 0 < learned_rows(tmp_path / "m.vvm") < 3000
+    assert f"{learned_rows(tmp_path / 'm.vvm'):,} rows" in done.err
+
+
+def test_a_terminal_has_a_live_line(rows, tmp_path):
+    rows(3000)
+    ours, theirs = os.openpty()
+    command = [VVM, "learn", "rows.csv", *FAST]
+    environment = os.environ | {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "120"}
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=theirs, stdout=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # which is how the end of a terminal shows
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    assert run.wait(60) == 0
+    assert b"3,000\x1b[0m rows," in shown
+    assert b"1 awake" in shown
+    assert b"\x1b[3" not in shown  # no colour
+
+
+def test_compiling_is_said_once(capsys):
+    with compilation_notice():
+        numba.njit(lambda x: x + 1)(1)
+        numba.njit(lambda x: x + 2)(1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines] == ["Compiling;", "Compiled"]

@@ -1,0 +1,103 @@
+"""`vvm reproduce`, in small."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from virtualvector.cli.main import app
+
+VVM = [sys.executable, "-c", "from virtualvector.cli.main import main; main()"]
+
+
+def vvm(*arguments):
+    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+
+
+def files(folder, *names):
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+def test_files_and_report_are_written(tmp_path):
+    result = vvm("table1", "--quick", "--jobs", 1, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "table1.csv", "table1.json", "table1.png", "table1.svg", "report.md", "report.html",
+        "parts",
+    }  # fmt: skip
+    summary = json.loads((tmp_path / "table1.json").read_text())
+    assert set(summary["vvm"]) == set(summary["window_ep"]) == {"10", "20", "30", "50"}
+    report = (tmp_path / "report.md").read_text()
+    assert "vvm reproduce table1 --seed 0 --quick" in report
+    assert "7.86 ± 1.03 %" in report  # the paper's, beside ours
+    assert f"{summary['vvm']['10']:.2f} ± " in report
+
+
+def test_the_same_seed_gives_the_same_bytes_in_any_number_of_processes(tmp_path):
+    for folder, jobs, seed in (("one", 1, 0), ("two", 2, 0), ("other", 1, 1)):
+        out = tmp_path / folder
+        assert vvm(
+            "fig3", "--quick", "--runs", 1, "--jobs", jobs, "--seed", seed, "--out", out
+        ).exit_code == 0  # fmt: skip
+    names = "fig3.csv", "fig3.json", "fig3.svg", "fig3.png", "report.html"
+    assert files(tmp_path / "one", *names) == files(tmp_path / "two", *names)
+    assert files(tmp_path / "one", "fig3.csv") != files(tmp_path / "other", "fig3.csv")
+
+
+def test_the_report_covers_all_that_the_folder_has(tmp_path):
+    for name in ("sphere", "table1"):
+        assert vvm(name, "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 0
+    report = (tmp_path / "report.md").read_text()
+    assert report.index("## Table 1") < report.index("sphere.png")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["fig7"], "'fig7' is not one of fig1, table1, fig2"),
+        (["fig1", "--runs", "0"], "--runs"),
+        (["fig1", "--seed", "-1"], "--seed"),
+        ([], "EXPERIMENT"),
+    ],
+)
+def test_wrong_options_are_named(arguments, complaint):
+    result = vvm(*arguments)
+    assert result.exit_code == 2
+    assert complaint in result.output
+
+
+def test_a_file_in_the_way_is_named(tmp_path):
+    (tmp_path / "out").write_text("something else")
+    result = vvm("table1", "--quick", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert (tmp_path / "out").read_text() == "something else"
+
+
+def test_after_an_interruption_the_same_command_goes_on(tmp_path):
+    command = [*VVM, "reproduce", "table1", "--quick", "--runs", "12", "--jobs", "1"]
+    command += ["--out", str(tmp_path)]
+    parts = tmp_path / "parts" / "table1"
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while len(list(parts.glob("run-*.json"))) < 2:
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate()
+    assert running.returncode == 130
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    done = {file.name: file.stat().st_mtime_ns for file in parts.iterdir()}
+    assert 2 <= len(done) < 12
+    assert not (tmp_path / "table1.json").exists()
+    subprocess.run(command, check=True, capture_output=True)
+    assert len(list(parts.iterdir())) == 12
+    assert {name: (parts / name).stat().st_mtime_ns for name in done} == done
+    once = tmp_path / "once"
+    assert vvm(
+        "table1", "--quick", "--runs", 12, "--jobs", 1, "--out", once
+    ).exit_code == 0  # fmt: skip
+    assert files(tmp_path, "table1.csv", "table1.json") == files(once, "table1.csv", "table1.json")
