@@ -29,26 +29,26 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 TESTS = (
     # Model files: every learner, committees on tables of numbers and names, all earlier formats.
-    "tests/files/test_kinds.py",
-    "tests/files/test_golden.py",
-    "tests/files/test_round_trip.py",
+    "tests/persistence/test_kinds.py",
+    "tests/persistence/test_golden.py",
+    "tests/persistence/test_round_trip.py",
     # Tables of any library, and the names of their columns.
-    "tests/test_frames.py",
-    "tests/features/test_inputs.py",
+    "tests/test_dataframes.py",
+    "tests/features/test_encoder.py",
     "tests/streams/test_table.py",
     "tests/streams/test_reader.py",
     # Learners: scikit-learn's contract, single rows, committees.
     "tests/learners/test_contract.py",
-    "tests/learners/test_one_row.py",
+    "tests/learners/test_online.py",
     "tests/auto/test_classifier.py",
     # The layer above numba's compiler.
-    "tests/kernels/test_compiled.py::test_a_change_in_a_called_function_is_noticed[True]",
-    "tests/kernels/test_compiled.py::test_compiled_code_cannot_allocate",
-    "tests/kernels/test_compiled.py::test_a_kernel_is_looked_up_once",
-    "tests/kernels/test_tables.py",
+    "tests/jit/test_compiled.py::test_a_change_in_a_called_function_is_noticed[True]",
+    "tests/jit/test_compiled.py::test_compiled_code_cannot_allocate",
+    "tests/jit/test_compiled.py::test_a_kernel_is_looked_up_once",
+    "tests/jit/test_struct_table.py",
     # The command and the report.
-    "tests/command/test_main.py",
-    "tests/command/test_learn.py::test_from_a_csv_to_probabilities",
+    "tests/cli/test_main.py",
+    "tests/cli/test_learn.py::test_from_a_csv_to_probabilities",
     "tests/report/test_page.py::test_the_same_report_is_the_same_page",
 )
 

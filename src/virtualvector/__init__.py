@@ -5,19 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from virtualvector.garbage import garbage_left_alone
+from virtualvector.jit.garbage import gc_paused
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.auto.experts import Expert
+    from virtualvector.baselines import NaturalGradientClassifier, SOGPClassifier
     from virtualvector.features import RandomFourierFeatures
-    from virtualvector.files import load
     from virtualvector.learners import (
         ADFClassifier,
         EPClassifier,
         VVMClassifier,
         WindowEPClassifier,
     )
-    from virtualvector.rivals import NaturalGradientClassifier, SOGPClassifier
+    from virtualvector.persistence import load
 
     __version__: str
 
@@ -25,6 +26,7 @@ __all__ = [
     "ADFClassifier",
     "AutoVVMClassifier",
     "EPClassifier",
+    "Expert",
     "NaturalGradientClassifier",
     "RandomFourierFeatures",
     "SOGPClassifier",
@@ -37,12 +39,13 @@ _HOMES = {
     "ADFClassifier": "learners",
     "AutoVVMClassifier": "auto.classifier",
     "EPClassifier": "learners",
-    "NaturalGradientClassifier": "rivals",
+    "Expert": "auto.experts",
+    "NaturalGradientClassifier": "baselines",
     "RandomFourierFeatures": "features",
-    "SOGPClassifier": "rivals",
+    "SOGPClassifier": "baselines",
     "VVMClassifier": "learners",
     "WindowEPClassifier": "learners",
-    "load": "files",
+    "load": "persistence",
 }
 
 
@@ -54,7 +57,7 @@ def __getattr__(name: str) -> Any:
         return version("virtualvector")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with garbage_left_alone():
+    with gc_paused():
         home = import_module(f"{__name__}.{_HOMES[name]}")
     return getattr(home, name)
 

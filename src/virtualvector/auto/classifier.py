@@ -16,31 +16,36 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto import inspection
+from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import DEFAULT, Expert, affordable_waves, usual_budget
-from virtualvector.auto.outlook import Outlook
-from virtualvector.auto.validity import check_committee, check_inputs, check_parameters
-from virtualvector.features.columns import Columns, columns_of, named_columns
-from virtualvector.features.inputs import RunningInputs
-from virtualvector.frames import is_table, validated
-from virtualvector.kernels.triangular import Array
-from virtualvector.learners.checking import (
+from virtualvector.auto.experts import (
+    DEFAULT,
+    Expert,
+    affordable_frequencies,
+    checked_experts,
+    usual_budget,
+)
+from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
+from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
+from virtualvector.dataframes import is_table, validated
+from virtualvector.features.encoder import Encoder
+from virtualvector.features.tables import Columns, categorical_columns, columns_of
+from virtualvector.learners.validation import (
     check_known,
     check_same_kind,
     checked_classes,
     checked_labels,
 )
-from virtualvector.learners.one_against_rest import Labels, Stated
-from virtualvector.learners.saving import Saving
-from virtualvector.turns import TakesTurns, learned_whole, of_one_moment
+from virtualvector.persistence.mixin import SavableMixin
+from virtualvector.types import Array, Labels, Predictions
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
 NAMES_TO_EXPECT = 2  # in a column of them, to begin with
 _LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 
 
-class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
+class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, SavableMixin):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -49,24 +54,24 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
     is its weight in the mix. Those that have become negligible sleep and cost nothing, until the
     stream changes.
 
-    Rows may have columns of numbers, in any units, and columns of names (text, categories, truth
-    values), and gaps in both. Nothing about a row is used before it is predicted.
+    Rows may have columns of numbers, in any units, and categorical columns (text, categories, truth
+    values), and missing values in both. Nothing about a row is used before it is predicted.
 
     Parameters
     ----------
     budget : float, optional
         About how many multiplications all experts together may take for a row; by default 300,000
         and 3,000 more for each column, which takes about 0.1 ms, and in proportion more for more
-        than four classes. The more, the more random waves they look at rows through, and the better
-        curved boundaries are met.
+        than four classes. The more, the more random Fourier features they have of rows, and the
+        better curved boundaries are met.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
-    n_waves : int, optional
-        The number of random waves, by default as many as the budget allows.
+    n_frequencies : int, optional
+        The number of frequencies of Fourier features, by default as many as the budget allows.
     categorical_features : array-like of str, int or bool, optional
-        The columns that hold names: their labels, their places, or a mask, as for scikit-learn's
-        `HistGradientBoostingClassifier`. All others hold numbers. By default columns whose values
-        in the first call are texts, categories or truth values hold names.
+        The categorical columns: their labels, their places, or a mask, as for scikit-learn's
+        `HistGradientBoostingClassifier`. All others are numeric. By default columns whose values
+        in the first call are texts, categories or truth values are categorical.
     n_classes : int, optional
         How many classes to plan the budget for if they are not declared; by default two.
     scale : bool, default=True
@@ -74,22 +79,22 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
     n_jobs : int, default=1
         Threads for experts to learn in. Does not change any result.
     random_state : int, default=0
-        Seed of the waves.
+        Seed of the frequencies.
 
     Attributes
     ----------
     classes_ : ndarray
         The classes seen or declared.
-    weights_ : list of dict
+    experts_ : list of dict
         The experts: what each assumes, its evidence, its weight and whether it is awake.
     history_ : list of dict
         The weights of all experts at moments along the stream.
     n_seen_ : int
         The number of rows learned.
-    gaps_ : ndarray of shape (n_columns,)
+    n_missing_ : ndarray of shape (n_columns,)
         The missing values seen in each column.
     is_categorical_ : ndarray of shape (n_columns,)
-        Which columns hold names.
+        Which columns are categorical.
     takes_new_classes_ : bool
         Whether classes may still come that have not been seen.
     n_awake_ : int
@@ -98,7 +103,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         The memory that everything learned takes.
     counters_ : dict
         How many points were evicted and merged, and the divergence lost.
-    coefficients_ : list of dict
+    weight_table_ : list of dict
         The weights of the columns for the most trusted expert.
     virtual_points_ : ndarray, or a list of them
         The virtual points of the most trusted expert.
@@ -113,15 +118,10 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
     True
     """
 
-    classes_: Labels
-    _committee: Committee
-    _inputs: RunningInputs
-    _named: list[bool]
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [None, Interval(Real, 0, None, closed="neither")],
         "experts": [None, "array-like"],
-        "n_waves": [None, Interval(Integral, 1, None, closed="left")],
+        "n_frequencies": [None, Interval(Integral, 1, None, closed="left")],
         "categorical_features": [None, "array-like"],
         "n_classes": [None, Interval(Integral, 2, None, closed="left")],
         "scale": ["boolean"],
@@ -131,8 +131,8 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
 
     _learned: ClassVar[dict[str, Any]] = {
         "committee": Committee,
-        "inputs": RunningInputs,
-        "named": list[bool],
+        "encoder": Encoder,
+        "categorical": list[bool],
     }
 
     def __init__(
@@ -140,7 +140,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         *,
         budget: float | None = None,
         experts: Sequence[Expert] | None = None,
-        n_waves: int | None = None,
+        n_frequencies: int | None = None,
         categorical_features: Any = None,
         n_classes: int | None = None,
         scale: bool = True,
@@ -149,7 +149,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
     ) -> None:
         self.budget = budget
         self.experts = experts
-        self.n_waves = n_waves
+        self.n_frequencies = n_frequencies
         self.categorical_features = categorical_features
         self.n_classes = n_classes
         self.scale = scale
@@ -172,7 +172,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         Parameters
         ----------
         X : data frame or array-like of shape (n_rows, n_columns)
-            Numbers and names, nan or None where missing.
+            Numbers and categories, nan or None where missing.
         y : array-like of shape (n_rows,)
             The class of each row.
         classes : array-like, optional
@@ -188,7 +188,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
             twin._learn(*twin._more(X, y, classes))
         return self
 
-    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
+    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Predictions:
         """Predict each row, then learn it, in one pass; what is learned is as by `partial_fit`.
 
         Parameters
@@ -201,7 +201,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
 
         Returns
         -------
-        Stated
+        Predictions
             What was said about each row before it was learned: labels and probabilities. There is
             a column for each class known at the end of the call, 0 where it was not known yet. Of
             the first row of all, while no class is known, there is nothing to say: all its
@@ -212,10 +212,10 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         >>> from virtualvector import AutoVVMClassifier
         >>> from virtualvector.datasets import load_thyroid
         >>> X, y = load_thyroid(return_X_y=True, random_state=0)
-        >>> said = AutoVVMClassifier().predict_then_learn(X[:20], y[:20], classes=[])
-        >>> y[:4].tolist(), said.labels[:4].tolist()
+        >>> predicted = AutoVVMClassifier().predict_then_learn(X[:20], y[:20], classes=[])
+        >>> y[:4].tolist(), predicted.labels[:4].tolist()
         ([2, 0, 0, 1], [2, 2, 0, 0])
-        >>> said.probabilities[:4].round(1).tolist()
+        >>> predicted.probabilities[:4].round(1).tolist()
         [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.0, 0.4], [0.6, 0.0, 0.4]]
         """
         with learned_whole(self) as twin:
@@ -226,7 +226,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
             likely = twin.classes_[np.argmax(probabilities, axis=1)]
             if not probabilities[0].any():
                 likely[0] = labels[0]
-            return Stated(likely, probabilities)
+            return Predictions(likely, probabilities)
 
     def close_classes(self) -> Self:
         """Take no more classes than those known: from now on another one is an error.
@@ -253,7 +253,7 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         """Return the probability of each class for each row: the mix of what experts say."""
         check_is_fitted(self)
         columns = self._checked_rows(X)
-        return self._committee.predict(self._inputs.scale(columns.values))
+        return self._committee.predict(self._encoder.scale(columns.values))
 
     @of_one_moment
     def predict(self, X: Any) -> Labels:
@@ -279,113 +279,8 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         odds: Array = logs - np.column_stack(rest)
         return odds
 
-    @property
-    def weights_(self) -> list[dict[str, Any]]:
-        """The experts: what each assumes, its evidence, its weight and whether it is awake."""
-        check_is_fitted(self)
-        committee = self._committee
-        return [
-            expert._asdict()
-            | {"evidence": float(evidence), "weight": float(weight), "awake": bool(awake)}
-            for expert, evidence, weight, awake in zip(
-                committee.experts,
-                committee.evidence,
-                committee.weights,
-                committee.awake,
-                strict=True,
-            )
-        ]
-
-    @property
-    def history_(self) -> list[dict[str, Any]]:
-        """Who was trusted when: the weights of all experts at moments along the stream."""
-        check_is_fitted(self)
-        return [
-            {"n_rows": moment.n_rows, "weights": moment.weights}
-            for moment in self._committee.record.moments
-        ]
-
-    @property
-    def n_seen_(self) -> int:
-        """The number of rows learned."""
-        check_is_fitted(self)
-        return self._committee.n_rows
-
-    @property
-    def gaps_(self) -> Any:
-        """The missing values seen in each column."""
-        check_is_fitted(self)
-        return self._inputs.gaps.copy()
-
-    @property
-    def is_categorical_(self) -> Any:
-        """Which columns hold names."""
-        check_is_fitted(self)
-        return np.array(self._named, bool)
-
-    @property
-    def takes_new_classes_(self) -> bool:
-        """Whether classes may still come that have not been seen."""
-        check_is_fitted(self)
-        return self._committee.takes_new_classes
-
-    @property
-    def n_awake_(self) -> int:
-        """How many experts are awake."""
-        check_is_fitted(self)
-        return int(self._committee.awake.sum())
-
-    @property
-    @of_one_moment
-    def n_bytes_(self) -> int:
-        """The memory that everything learned takes; without the waves, which a seed gives."""
-        check_is_fitted(self)
-        return inspection.n_bytes(self._committee) + self._inputs.n_bytes
-
-    @property
-    def counters_(self) -> dict[str, float]:
-        """How many points were ``evicted`` and ``merged``, and the ``divergence_lost``.
-
-        Summed over all posteriors of the experts there are now, awake or asleep. One that came
-        from another has also what that one had lost before. Who keeps no points evicts every row.
-        """
-        check_is_fitted(self)
-        return inspection.counters(self._committee)
-
-    @property
-    @of_one_moment
-    def coefficients_(self) -> list[dict[str, Any]]:
-        """The weights of the columns for the most trusted expert, all of whom see them linearly.
-
-        For each posterior and each column ``column``, ``class``, and the posterior's ``mean`` and
-        standard ``deviation`` of the weight, which is for the column in running standard
-        deviations. With two classes there is one posterior, for the second. A column of names has
-        a weight for each name with an input of its own, called ``country = NO``.
-        """
-        check_is_fitted(self)
-        return inspection.coefficients(self._committee, self._labels())
-
-    @property
-    @of_one_moment
-    def virtual_points_(self) -> Array | list[Array]:
-        """The virtual points of the most trusted expert, which may have none.
-
-        An array of shape (n_points, n_columns), whose columns are those of `coefficients_` for one
-        class; a list of one such array per class if there are more than two. A point is a row as
-        the expert sees it, of unit length, and times −1 if it is not of the class; what it sees
-        beside the columns, waves and the bias, is left out.
-        """
-        check_is_fitted(self)
-        points = inspection.virtual_points(self._committee, self._inputs.n_inputs)
-        return points[0] if len(points) == 1 else points
-
-    def _labels(self) -> list[str]:
-        """Return what each input means."""
-        places = [f"x{k}" for k in range(self.n_features_in_)]
-        return self._inputs.labels(list(getattr(self, "feature_names_in_", places)))
-
     def _forget(self) -> None:
-        for name in ("_committee", "_inputs", "_named", "classes_"):
+        for name in ("_committee", "_encoder", "_categorical", "classes_"):
             self.__dict__.pop(name, None)
 
     def _more(self, X: Any, y: Any, classes: Any) -> tuple[Columns, Labels]:
@@ -415,36 +310,36 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
         return columns, labels
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
-        self._inputs = RunningInputs(columns.named, scaling=bool(self.scale))
-        self._named = columns.named
-        experts = DEFAULT if self.experts is None else tuple(Expert(*e) for e in self.experts)
-        n_inputs = self._inputs.n_inputs + NAMES_TO_EXPECT * sum(columns.named)
+        self._encoder = Encoder(columns.categorical, scaling=bool(self.scale))
+        self._categorical = columns.categorical
+        experts = DEFAULT if self.experts is None else checked_experts(self.experts)
+        n_inputs = self._encoder.n_inputs + NAMES_TO_EXPECT * sum(columns.categorical)
         n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
-        usual = usual_budget(len(columns.named), n_classes)
+        usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
-        n_waves = self.n_waves
-        if n_waves is None:
-            n_waves = affordable_waves(experts, n_inputs, n_classes, budget)
-        outlook = Outlook(
+        n_frequencies = self.n_frequencies
+        if n_frequencies is None:
+            n_frequencies = affordable_frequencies(experts, n_inputs, n_classes, budget)
+        feature_space = FeatureSpace(
             n_inputs,
-            self._inputs.spread,
-            int(n_waves),
+            self._encoder.spread,
+            int(n_frequencies),
             budget,
             int(self.random_state),
-            self._inputs.most_inputs,
+            self._encoder.most_inputs,
         )
-        self._committee = Committee.start(experts, outlook, classes)
+        self._committee = Committee.start(experts, feature_space, classes)
         self.classes_ = self._committee.classes
 
     def _learn(self, columns: Columns, labels: Labels) -> Array:
         """Learn rows; return what was said of them before."""
-        inputs = copy(self._inputs)
+        inputs = copy(self._encoder)
         scaled = inputs.learn(columns.values)
         with ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else nullcontext() as pool:
-            self._committee, said = self._committee.learn(scaled, labels, pool)
-        self._inputs = inputs
+            self._committee, predicted = self._committee.learn(scaled, labels, pool)
+        self._encoder = inputs
         self.classes_ = self._committee.classes
-        return said
+        return predicted
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         first = not hasattr(self, "_committee")
@@ -461,32 +356,37 @@ class AutoVVMClassifier(ClassifierMixin, TakesTurns, Saving):
             kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUS" else np.float64
             X = validated(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
         if not reset:
-            return columns_of(X, self._named)
+            return columns_of(X, self._categorical)
         if self.categorical_features is None:
             return columns_of(X)
         labels = getattr(self, "feature_names_in_", None)
-        return columns_of(X, named_columns(self.categorical_features, self.n_features_in_, labels))
+        return columns_of(
+            X, categorical_columns(self.categorical_features, self.n_features_in_, labels)
+        )
 
     def _counters(self) -> dict[str, float]:
         committee = self._committee
         return {
             "rows": self.n_seen_,
-            "gaps": int(self._inputs.gaps.sum()),
+            "missing": int(self._encoder.missing.sum()),
             "experts": len(committee.experts),
             "awake": int(committee.awake.sum()),
         }
 
     def _check_learned(self) -> Labels:
-        check_inputs(self._inputs, self._named, self.n_features_in_, self._committee.n_rows)
-        if self._inputs.scaling != bool(self.scale):
+        check_encoder(self._encoder, self._categorical, self.n_features_in_, self._committee.n_rows)
+        if self._encoder.scaling != bool(self.scale):
             raise ValueError(f"found scale={self.scale!r}; expected what was learned with")
-        given = {n: getattr(self, n) for n in ("experts", "n_waves", "budget", "random_state")}
+        given = {
+            n: getattr(self, n) for n in ("experts", "n_frequencies", "budget", "random_state")
+        }
         check_parameters(self._committee, **given)
-        check_committee(self._committee, self._inputs)
-        return self._committee.classes
+        check_committee(self._committee, self._encoder)
+        classes = self._committee.classes
+        return checked_classes(classes) if len(classes) else classes
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that values may be missing, and columns may hold names."""
+        """Tell scikit-learn that values may be missing, and columns may are categorical."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.auto import calibration
+from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.experts import Expert
-from virtualvector.auto.mixing import mix
-from virtualvector.auto.outlook import Outlook, Sight
-from virtualvector.auto.record import Moment, Record
-from virtualvector.auto.watch import Watch
-from virtualvector.kernels.triangular import Array
-from virtualvector.learners.one_against_rest import Labels, OneAgainstRest
-from virtualvector.turns import computed_once
+from virtualvector.auto.feature_space import FeatureSpace, View
+from virtualvector.auto.history import History, HistoryEntry
+from virtualvector.concurrency import computed_once
+from virtualvector.kernels import calibration
+from virtualvector.kernels.mixing import mix
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.types import Array, Labels
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
@@ -41,39 +41,39 @@ class Committee:
     best one and the twin, who keep what they know.
     """
 
-    outlook: Outlook
+    feature_space: FeatureSpace
     at_start: tuple[Expert, ...]
     experts: tuple[Expert, ...]
     classes_at_start: Labels | None
-    posteriors: tuple[OneAgainstRest, ...]
+    posteriors: tuple[OneVsRest, ...]
     weights: Array  # of all experts; those asleep have none, the others sum to one
     awake: NDArray[np.bool_]
     evidence: Array  # log-probability that each gave to what came while it was awake
     corrections: Array  # how much each way to correct the mix is trusted
-    watch: Watch
-    record: Record
+    drift: DriftDetector
+    history: History
     n_rows: int = 0
     calm_since: int = 0  # the row of the last alarm
     grown_at: int = 0  # the row at which the best one grew last
 
     @classmethod
     def start(
-        cls, experts: Sequence[Expert], outlook: Outlook, classes: Labels | None
+        cls, experts: Sequence[Expert], feature_space: FeatureSpace, classes: Labels | None
     ) -> Committee:
         """Return experts that know nothing and are trusted alike."""
         n = len(experts)
         return cls(
-            outlook=outlook,
+            feature_space=feature_space,
             at_start=tuple(experts),
             experts=tuple(experts),
             classes_at_start=classes,
-            posteriors=tuple(outlook.prior(expert, classes) for expert in experts),
+            posteriors=tuple(feature_space.prior(expert, classes) for expert in experts),
             weights=np.full(n, 1.0 / n),
             awake=np.ones(n, bool),
             evidence=np.zeros(n),
             corrections=calibration.first_weights(),
-            watch=Watch(),
-            record=Record(),
+            drift=DriftDetector(),
+            history=History(),
         )
 
     @property
@@ -95,7 +95,7 @@ class Committee:
     def operations(self) -> float:
         """About how many multiplications the next row takes."""
         awake = np.flatnonzero(self.awake)
-        return sum(self.outlook.operations(self.experts[e], len(self.classes)) for e in awake)
+        return sum(self.feature_space.operations(self.experts[e], len(self.classes)) for e in awake)
 
     def predict(self, inputs: Array) -> Array:
         """Return the mixed probability of each class."""
@@ -103,7 +103,7 @@ class Committee:
         seen = wide._seen(inputs)
         mixed = np.zeros((len(inputs), len(self.classes)))
         for e in np.flatnonzero(self.awake):
-            mixed += self.weights[e] * wide.posteriors[e].probabilities(seen[self._sight(e)])
+            mixed += self.weights[e] * wide.posteriors[e].probabilities(seen[self._view(e)])
         if self.alone:
             return mixed
         return _corrected(mixed, np.zeros(0, np.int64), self.corrections.copy(), learn=False)
@@ -119,21 +119,21 @@ class Committee:
         """
         committee = self
         classes = np.union1d(self.classes, labels) if self.takes_new_classes else self.classes
-        said = np.zeros((len(inputs), len(classes)))
-        start, n_used = 0, _inputs_used(inputs, self.outlook.n_inputs)
+        predicted = np.zeros((len(inputs), len(classes)))
+        start, n_used = 0, _inputs_used(inputs, self.feature_space.n_inputs)
         for stop in self._stops(labels, n_used):
             rows, before = slice(start, stop), committee._wide_enough(n_used[start])
             known = not self.takes_new_classes or bool(np.isin(labels[start], before.classes))
             committee = before if known else before._welcome(labels[start : start + 1])
             committee, of_known = committee._learn(inputs[rows], labels[rows], pool)
-            said[rows, np.searchsorted(classes, committee.classes)] = of_known
+            predicted[rows, np.searchsorted(classes, committee.classes)] = of_known
             if not known:
-                said[start] = 0.0
+                predicted[start] = 0.0
                 if len(before.classes):
                     before_it = np.searchsorted(classes, before.classes)
-                    said[start, before_it] = before.predict(inputs[start : start + 1])[0]
+                    predicted[start, before_it] = before.predict(inputs[start : start + 1])[0]
             start = stop
-        return committee, said
+        return committee, predicted
 
     def closed(self) -> Committee:
         """Return the same committee, which takes no more classes than those it knows."""
@@ -150,24 +150,24 @@ class Committee:
         if self.takes_new_classes:
             values, first = np.unique(labels, return_index=True)
             stops |= {int(f) for f in first[~np.isin(values, self.classes)] if f > 0}
-        outlook = self.outlook
+        feature_space = self.feature_space
         for row in np.flatnonzero(np.diff(n_used)) + 1:
-            if n_used[row] > outlook.n_inputs:
-                outlook = outlook.wider(n_used[row])
+            if n_used[row] > feature_space.n_inputs:
+                feature_space = feature_space.wider(n_used[row])
                 stops.add(int(row))
         return sorted(stops)
 
     def _wide_enough(self, n_inputs: int) -> Committee:
         """Return the same with room for so many inputs, as if all rows had had zeros there."""
-        if n_inputs <= self.outlook.n_inputs:
+        if n_inputs <= self.feature_space.n_inputs:
             return self
-        outlook = self.outlook.wider(n_inputs)
+        feature_space = self.feature_space.wider(n_inputs)
         posteriors = list(self.posteriors)
         for e in np.flatnonzero(self.awake):
-            at = self.outlook.linear_part(self.experts[e])[0].stop
-            n_more = outlook.n_inputs - self.outlook.n_inputs
+            at = self.feature_space.linear_part(self.experts[e])[0].stop
+            n_more = feature_space.n_inputs - self.feature_space.n_inputs
             posteriors[e] = posteriors[e].with_more_weights(at, n_more)
-        return replace(self, outlook=outlook, posteriors=tuple(posteriors))
+        return replace(self, feature_space=feature_space, posteriors=tuple(posteriors))
 
     def _welcome(self, label: Labels) -> Committee:
         return replace(self, posteriors=tuple(each.welcome(label) for each in self.posteriors))
@@ -180,20 +180,22 @@ class Committee:
         awake: list[int] = np.flatnonzero(self.awake).tolist()
 
         def learn(e: int) -> Any:
-            return self.posteriors[e].predict_then_learn(seen[self._sight(e)], labels)
+            return self.posteriors[e].predict_then_learn(seen[self._view(e)], labels)
 
         results = list(pool.map(learn, awake) if pool else map(learn, awake))
-        said = np.array([each.probabilities for _, each in results])
-        mixed = np.empty(said.shape[1:])
+        of_experts = np.array([each.probabilities for _, each in results])
+        mixed = np.empty(of_experts.shape[1:])
         weights, evidence = self.weights.copy(), self.evidence.copy()
         of_awake, evidence_of_awake = weights[awake], evidence[awake]
-        came = np.searchsorted(self.classes, labels)
+        observed = np.searchsorted(self.classes, labels)
         # Added up row by row, so that sums do not depend on how calls are cut.
-        tally = np.array([self.watch.excess, self.watch.variance])
+        tally = np.array([self.drift.excess, self.drift.variance])
         share = 0.0 if self.alone else SHARE
-        mix(said, came, of_awake, evidence_of_awake, share, tally, mixed)
+        mix(of_experts, observed, of_awake, evidence_of_awake, share, tally, mixed)
         corrections = self.corrections.copy()
-        stated = said[0] if self.alone else _corrected(mixed, came, corrections, learn=True)
+        predicted = (
+            of_experts[0] if self.alone else _corrected(mixed, observed, corrections, learn=True)
+        )
         evidence[awake] = evidence_of_awake
         if not self.alone:  # rounding would make something else of a weight of one
             weights[awake] = of_awake
@@ -206,21 +208,21 @@ class Committee:
             weights=weights,
             evidence=evidence,
             corrections=corrections,
-            watch=self.watch._replace(excess=float(tally[0]), variance=float(tally[1])),
+            drift=self.drift._replace(excess=float(tally[0]), variance=float(tally[1])),
             n_rows=self.n_rows + len(labels),
         )
         if self.alone:
-            certain = Moment(learned.n_rows, dict.fromkeys(self.experts, 1.0))
-            return replace(learned, record=Record((certain,))), stated
-        return (learned._end_block() if learned.n_rows % BLOCK == 0 else learned), stated
+            certain = HistoryEntry(learned.n_rows, dict.fromkeys(self.experts, 1.0))
+            return replace(learned, history=History((certain,))), predicted
+        return (learned._end_block() if learned.n_rows % BLOCK == 0 else learned), predicted
 
     def _end_block(self) -> Committee:
         """Decide who is awake in the next block."""
-        watch, alarm = self.watch.end_block()
+        drift, alarm = self.drift.end_block()
         weights = dict.fromkeys(self.experts, 0.0)
         for expert, weight in zip(self.experts, self.weights.tolist(), strict=True):
             weights[expert] += weight  # who began anew may assume the same as who was kept
-        known = replace(self, watch=watch, record=self.record.with_block(self.n_rows, weights))
+        known = replace(self, drift=drift, history=self.history.with_block(self.n_rows, weights))
         return known._begin_anew() if alarm else known._put_to_sleep()._fork()._grow()
 
     def _begin_anew(self) -> Committee:
@@ -257,7 +259,7 @@ class Committee:
             order.insert(1, forgetful)
             most += share > FEWEST  # not at the cost of others yet
         costs = np.cumsum([self._operations(self.experts[e]) for e in order])
-        affordable = max(1, int(np.searchsorted(costs, self.outlook.budget, "right")))
+        affordable = max(1, int(np.searchsorted(costs, self.feature_space.budget, "right")))
         awake = np.zeros_like(self.awake)
         awake[order[: min(most, affordable)]] = True
         weights = np.where(awake, self.weights, 0.0)
@@ -283,14 +285,14 @@ class Committee:
         too_soon = self.n_rows - max(self.calm_since, self.grown_at) < JOINING
         if expert.bandwidth is None or too_soon or larger in self.experts:
             return self
-        if self.operations + self._operations(larger) > self.outlook.budget:
+        if self.operations + self._operations(larger) > self.feature_space.budget:
             return self
-        n_weights = self.outlook.n_weights(expert)
-        n_more = self.outlook.n_weights(larger) - n_weights
+        n_weights = self.feature_space.n_weights(expert)
+        n_more = self.feature_space.n_weights(larger) - n_weights
         heir = self.posteriors[best].with_more_weights(n_weights - 1, n_more)
         return replace(self._with_heirs({larger: heir}), grown_at=self.n_rows)
 
-    def _with_heirs(self, heirs: dict[Expert, OneAgainstRest]) -> Committee:
+    def _with_heirs(self, heirs: dict[Expert, OneVsRest]) -> Committee:
         """Let experts join, with a part of the trust in the best one, from whom they know."""
         best, n = self._best(), len(heirs)
         weights = self.weights.copy()
@@ -315,27 +317,27 @@ class Committee:
         return int(np.argmax(weights)) if max(weights) >= 0.0 else None
 
     def _operations(self, expert: Expert) -> float:
-        return self.outlook.operations(expert, len(self.classes))
+        return self.feature_space.operations(expert, len(self.classes))
 
-    def _prior(self, expert: Expert) -> OneAgainstRest:
+    def _prior(self, expert: Expert) -> OneVsRest:
         """Return what an expert knows that begins now."""
-        prior = self.outlook.prior(expert, self.classes_at_start)
+        prior = self.feature_space.prior(expert, self.classes_at_start)
         if self.takes_new_classes:
             for k in range(len(self.classes)):
                 prior = prior.welcome(self.classes[k : k + 1])
         return prior
 
-    def _sight(self, e: Any) -> Sight:
-        return self.outlook.sight(self.experts[e])
+    def _view(self, e: Any) -> View:
+        return self.feature_space.view(self.experts[e])
 
-    def _seen(self, inputs: Array) -> dict[Sight, Array]:
+    def _seen(self, inputs: Array) -> dict[View, Array]:
         """Return what those awake see of each row; inputs that did not come yet are zeros."""
-        n_inputs = self.outlook.n_inputs
+        n_inputs = self.feature_space.n_inputs
         if inputs.shape[1] != n_inputs:
             there = inputs[:, :n_inputs]
             inputs = np.zeros((len(inputs), n_inputs))
             inputs[:, : there.shape[1]] = there
-        return self.outlook.look((self._sight(e) for e in np.flatnonzero(self.awake)), inputs)
+        return self.feature_space.look((self._view(e) for e in np.flatnonzero(self.awake)), inputs)
 
 
 def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
@@ -344,13 +346,13 @@ def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
     return np.maximum.accumulate(((inputs[:, room:] != 0.0) * used).max(axis=1, initial=0))
 
 
-def _corrected(mixed: Array, came: NDArray[np.int64], weights: Array, learn: bool) -> Array:
+def _corrected(mixed: Array, observed: NDArray[np.int64], weights: Array, learn: bool) -> Array:
     """Return what is stated in place of a mix; learn from what came in place."""
-    stated = np.empty_like(mixed)
+    predicted = np.empty_like(mixed)
     powers, shares = calibration.POWERS, calibration.SHARES
     work = np.empty((len(powers) + 1, mixed.shape[1]))
     calibration.correct(
-        mixed, came, powers, shares, weights, calibration.SHARE, learn, work, stated
+        mixed, observed, powers, shares, weights, calibration.SHARE, learn, work, predicted
     )
-    stated /= stated.sum(axis=1, keepdims=True)  # or rounding would leave more than one
-    return stated
+    predicted /= predicted.sum(axis=1, keepdims=True)  # or rounding would leave more than one
+    return predicted

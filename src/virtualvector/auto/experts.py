@@ -3,48 +3,112 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
 
-from virtualvector.posterior import Settings, Strategy
+from virtualvector.posterior import Settings, presets
+from virtualvector.posterior.presets import EVICTION, Noise
+from virtualvector.posterior.settings import check_settings
 
-FEWEST_WAVES, MOST_WAVES = 20, 1000
+FEWEST_FREQUENCIES, MOST_FREQUENCIES = 20, 1000
 STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for the best to grow
-_EVICTION = {
-    "divergence": Strategy.DIVERGENCE,
-    "margin": Strategy.MARGIN,
-    "oldest": Strategy.OLDEST,
-}
 
 
 class Expert(NamedTuple):
     """What one expert assumes about the stream."""
 
-    bandwidth: float | None  # of its waves, in typical distances between rows; None: no waves
+    bandwidth: float | None  # of its Fourier features, in typical distances between rows; or none
     margin_noise: float  # s²
     label_noise: float = 0.0  # ε
     buffer_size: int = 0  # virtual points
     half_life: float | None = None  # rows after which half is forgotten; None: never
-    detail: int = 1  # how many times as many waves as usual
+    detail: int = 1  # how many times as many Fourier features as usual
     merge_pairs: int = 0  # closest pairs of points that are tried to merge
     eviction: str = "divergence"  # which point goes, by that, by "margin", or the "oldest"
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
-        if self.eviction not in _EVICTION:
-            raise ValueError(
-                f"An expert has eviction={self.eviction!r}; expected one of {sorted(_EVICTION)}."
-            )
-        return Settings(
-            label_noise=self.label_noise,
-            margin_noise=self.margin_noise,
-            buffer_size=self.buffer_size,
-            strategy=int(_EVICTION[self.eviction]),
-            half_life=math.inf if self.half_life is None else self.half_life,
+        noise = Noise(self.label_noise, self.margin_noise, self.half_life)
+        return presets.vvm(
+            noise,
+            self.buffer_size,
             merge_pairs=self.merge_pairs,
-            # With a single factor the first visit is already exact.
+            eviction=self.eviction,
+            # Of the only site, the first update is already exact.
             max_sweeps=Settings().max_sweeps if self.buffer_size else 1,
         )
+
+
+def checked_experts(experts: Iterable[Any]) -> tuple[Expert, ...]:
+    """Return experts as such; raise ValueError if there are none, or for one that cannot be.
+
+    Examples
+    --------
+    >>> from virtualvector.auto.experts import Expert, checked_experts
+    >>> checked_experts([Expert(bandwidth=None, margin_noise=-1.0)])
+    Traceback (most recent call last):
+    ValueError: experts[0]: found margin_noise = -1.0; expected 0 or more, and finite.
+    """
+    found = []
+    for place, each in enumerate(experts):
+        try:
+            if not isinstance(each, tuple | list):
+                raise TypeError(f"found {each!r}; expected an Expert")
+            expert = Expert(*each)
+            check_expert(expert)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"experts[{place}]: {error}.") from error
+        found.append(expert)
+    if not found:
+        raise ValueError("experts: found none; expected one or more.")
+    return tuple(found)
+
+
+def check_expert(expert: Expert) -> None:
+    """Raise ValueError unless a posterior can learn as an expert says."""
+    bandwidth, detail = expert.bandwidth, expert.detail
+    if bandwidth is not None and not 0.0 < bandwidth < math.inf:
+        raise ValueError(f"found bandwidth = {bandwidth!r}; expected more than 0, or None")
+    if not isinstance(detail, Integral) or detail < 1:
+        raise ValueError(f"found detail = {detail!r}; expected 1 or more")
+    if expert.eviction not in EVICTION:
+        raise ValueError(f"found eviction = {expert.eviction!r}; expected one of {[*EVICTION]}")
+    for name in ("buffer_size", "merge_pairs"):
+        if not isinstance(getattr(expert, name), Integral):
+            raise ValueError(f"found {name} = {getattr(expert, name)!r}; expected a whole number")
+    check_settings(expert.settings())
+
+
+def describe(expert: Expert) -> str:
+    """Return in words what an expert assumes; what is as usual is left out.
+
+    Examples
+    --------
+    >>> from virtualvector.auto.experts import Expert
+    >>> from virtualvector.auto.experts import describe
+    >>> describe(Expert(0.5, 0.1, label_noise=0.02, half_life=20000.0, detail=2))
+    'rbf ×0.5, s² 0.1, ε 0.02, half-life 20000, detail 2'
+    >>> describe(Expert(None, 1.0, buffer_size=10))
+    'linear, s² 1, 10 points'
+    >>> describe(Expert(None, 1.0, buffer_size=10, eviction="oldest"))
+    'linear, s² 1, 10 points, eviction by oldest'
+    """
+    words = ["linear" if expert.bandwidth is None else f"rbf ×{expert.bandwidth:g}"]
+    words.append(f"s² {expert.margin_noise:g}")
+    if expert.label_noise:
+        words.append(f"ε {expert.label_noise:g}")
+    if expert.buffer_size:
+        words.append(f"{expert.buffer_size} points")
+    if expert.merge_pairs:
+        words.append(f"{expert.merge_pairs} pairs")
+    if expert.buffer_size and expert.eviction != "divergence":
+        words.append(f"eviction by {expert.eviction}")
+    if expert.half_life is not None:
+        words.append(f"half-life {expert.half_life:.10g}")
+    if expert.detail != 1:
+        words.append(f"detail {expert.detail}")
+    return ", ".join(words)
 
 
 def operations(expert: Expert, n_weights: int) -> float:
@@ -67,23 +131,23 @@ def usual_budget(n_columns: int, n_classes: int) -> float:
     return (3e5 + 3e3 * n_columns) * max(1.0, n_classes / 4.0)
 
 
-def affordable_waves(
+def affordable_frequencies(
     experts: Sequence[Expert], n_inputs: int, n_classes: int, budget: float
 ) -> int:
-    """Return how many waves experts can have if all of them together stay within a budget's share.
+    """Return how many frequencies experts can have if all stay within a budget's share.
 
     The budget is in multiplications per row, not in seconds: results should not depend on how fast
     a machine is.
     """
-    with_waves = sum(expert.bandwidth is not None for expert in experts)
-    if with_waves == 0:
+    with_frequencies = sum(expert.bandwidth is not None for expert in experts)
+    if with_frequencies == 0:
         return 0
     fixed = sum(
         operations(expert, n_inputs + 1 if expert.bandwidth is None else 0) for expert in experts
     )
     left = max(STARTING_SHARE * budget / n_posteriors(n_classes) - fixed, 0.0)
-    n_weights = math.sqrt(left / (2.0 * with_waves))
-    return int(min(max((n_weights - n_inputs - 1) / 2.0, FEWEST_WAVES), MOST_WAVES))
+    n_weights = math.sqrt(left / (2.0 * with_frequencies))
+    return int(min(max((n_weights - n_inputs - 1) / 2.0, FEWEST_FREQUENCIES), MOST_FREQUENCIES))
 
 
 # Little noise or much, planes or curves, steady or drifting. What is in the list was picked by how

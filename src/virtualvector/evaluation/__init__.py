@@ -1,5 +1,6 @@
 """How well learners do: predict each row, then learn it, and measure what was said."""
 
+from virtualvector.evaluation.compared import all_learners
 from virtualvector.evaluation.comparison import Comparison, Outcome, side_by_side
 from virtualvector.evaluation.displays import ReliabilityDisplay, WeightsDisplay
 from virtualvector.evaluation.metrics import (
@@ -13,9 +14,8 @@ from virtualvector.evaluation.metrics import (
     measure,
     reliability,
 )
-from virtualvector.evaluation.picture import draw
+from virtualvector.evaluation.plots import draw
 from virtualvector.evaluation.prequential import predict_then_learn
-from virtualvector.evaluation.roster import contenders
 from virtualvector.evaluation.tally import Tally
 
 __all__ = [
@@ -26,9 +26,9 @@ __all__ = [
     "ReliabilityDisplay",
     "Tally",
     "WeightsDisplay",
+    "all_learners",
     "brier",
     "calibration_error",
-    "contenders",
     "cumulative_error",
     "draw",
     "error",

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from virtualvector.evaluation.metrics import Array, Labels, Measures, cumulative_error, measure
+from virtualvector.evaluation.metrics import Measures, cumulative_error, measure
 from virtualvector.evaluation.prequential import predict_then_learn
+from virtualvector.types import Array, Labels
 
 
 class Outcome(NamedTuple):
@@ -61,10 +62,10 @@ def side_by_side(
 
     Examples
     --------
-    >>> from virtualvector.evaluation import contenders, side_by_side
+    >>> from virtualvector.evaluation import all_learners, side_by_side
     >>> from virtualvector.streams import read
     >>> stream = read("ionosphere")
-    >>> learners = contenders(34)
+    >>> learners = all_learners(34)
     >>> some = {name: learners[name] for name in ("Perceptron", "VVM")}
     >>> result = side_by_side(some, stream.rows, stream.labels, stream.classes)
     >>> [(o.learner, round(o.measures.error, 3)) for o in result.outcomes]
@@ -94,14 +95,14 @@ def _outcome(
     predict_then_learn(clone(learner), rows[:2], labels[:2], classes)
     model = clone(learner)
     start = process_time()
-    stated = predict_then_learn(
+    predicted = predict_then_learn(
         model, rows, labels, classes, None if advance is None else lambda n: advance(name, n)
     )
     seconds = process_time() - start
     return Outcome(
         name,
-        measure(labels, *stated, classes),
-        cumulative_error(labels, stated.labels),
+        measure(labels, *predicted, classes),
+        cumulative_error(labels, predicted.labels),
         seconds,
         len(pickle.dumps(model)),
     )

@@ -13,10 +13,11 @@ import numpy as np
 
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.committee import BLOCK
-from virtualvector.auto.experts import Expert
+from virtualvector.auto.history import in_words
 from virtualvector.escaping import AS_IT_IS, printable
-from virtualvector.evaluation.metrics import BINS, Array, Labels, reliability
-from virtualvector.learners.checking import check_known
+from virtualvector.evaluation.metrics import BINS, reliability
+from virtualvector.learners.validation import check_known
+from virtualvector.types import Array, Labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,8 +211,8 @@ class ReliabilityDisplay:
     >>> from virtualvector.evaluation import ReliabilityDisplay
     >>> X, y = load_spambase(return_X_y=True, random_state=0)
     >>> model = AutoVVMClassifier()
-    >>> said = model.predict_then_learn(X[:300], y[:300])
-    >>> display = ReliabilityDisplay.from_predictions(y[:300], said.probabilities, model.classes_)
+    >>> _, predicted = model.predict_then_learn(X[:300], y[:300])
+    >>> display = ReliabilityDisplay.from_predictions(y[:300], predicted, model.classes_)
     >>> display.ax_.get_ylabel()
     'observed share of class 1'
     >>> int(display.n_rows.sum())
@@ -329,57 +330,6 @@ class ReliabilityDisplay:
         counts.set_xlabel(f"predicted probability of {event}", **AS_IT_IS)
         self.ax_, self.counts_ax_, self.figure_ = ax, counts, ax.figure
         return self
-
-
-def in_words(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, dict[str, float]]]:
-    """Return the history of a committee with what experts assume in words.
-
-    Examples
-    --------
-    >>> from virtualvector.auto.experts import Expert
-    >>> from virtualvector.evaluation.displays import in_words
-    >>> in_words([{"n_rows": 128, "weights": {Expert(None, 1.0): 0.7, Expert(0.5, 0.1): 0.3}}])
-    [(128, {'linear, s² 1': 0.7, 'waves ×0.5, s² 0.1': 0.3})]
-    """
-    moments = []
-    for moment in history:
-        weights: dict[str, float] = {}
-        for expert, weight in moment["weights"].items():
-            words = describe(expert)
-            weights[words] = weights.get(words, 0.0) + weight
-        moments.append((moment["n_rows"], weights))
-    return moments
-
-
-def describe(expert: Expert) -> str:
-    """Return in words what an expert assumes; what is as usual is left out.
-
-    Examples
-    --------
-    >>> from virtualvector.auto.experts import Expert
-    >>> from virtualvector.evaluation.displays import describe
-    >>> describe(Expert(0.5, 0.1, label_noise=0.02, half_life=20000.0, detail=2))
-    'waves ×0.5, s² 0.1, ε 0.02, half-life 20000, detail 2'
-    >>> describe(Expert(None, 1.0, buffer_size=10))
-    'linear, s² 1, 10 points'
-    >>> describe(Expert(None, 1.0, buffer_size=10, eviction="oldest"))
-    'linear, s² 1, 10 points, eviction by oldest'
-    """
-    words = ["linear" if expert.bandwidth is None else f"waves ×{expert.bandwidth:g}"]
-    words.append(f"s² {expert.margin_noise:g}")
-    if expert.label_noise:
-        words.append(f"ε {expert.label_noise:g}")
-    if expert.buffer_size:
-        words.append(f"{expert.buffer_size} points")
-    if expert.merge_pairs:
-        words.append(f"{expert.merge_pairs} pairs")
-    if expert.buffer_size and expert.eviction != "divergence":
-        words.append(f"eviction by {expert.eviction}")
-    if expert.half_life is not None:
-        words.append(f"half-life {expert.half_life:.10g}")
-    if expert.detail != 1:
-        words.append(f"detail {expert.detail}")
-    return ", ".join(words)
 
 
 def _new_axes(width: float, height: float) -> Axes:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics
 
-Array = NDArray[np.float64]
-Labels = NDArray[Any]
+from virtualvector.types import Array, Labels
 
 BINS = 15
 
@@ -22,12 +21,12 @@ class Reliability(NamedTuple):
     observed: Array  # share in each bin of rows for which it came true
 
 
-def error(labels: Labels, said: Labels) -> float:
+def error(labels: Labels, predicted: Labels) -> float:
     """Return the share of rows whose class was said wrongly."""
-    return float(np.mean(said != labels))
+    return float(np.mean(predicted != labels))
 
 
-def cumulative_error(labels: Labels, said: Labels) -> Array:
+def cumulative_error(labels: Labels, predicted: Labels) -> Array:
     """Return, after each row, the share of rows so far whose class was said wrongly.
 
     Examples
@@ -37,7 +36,7 @@ def cumulative_error(labels: Labels, said: Labels) -> Array:
     >>> cumulative_error(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     array([1.        , 0.5       , 0.33333333, 0.5       ])
     """
-    wrong: Array = np.cumsum(said != labels) / np.arange(1, len(labels) + 1)
+    wrong: Array = np.cumsum(predicted != labels) / np.arange(1, len(labels) + 1)
     return wrong
 
 
@@ -64,17 +63,17 @@ def reliability(labels: Labels, probabilities: Array, classes: Labels) -> Reliab
     most probable one.
     """
     if len(classes) == 2:
-        predicted, came = probabilities[:, 1], labels == classes[1]
+        predicted, observed = probabilities[:, 1], labels == classes[1]
     else:
         predicted = probabilities.max(axis=1)
-        came = labels == classes[np.argmax(probabilities, axis=1)]
+        observed = labels == classes[np.argmax(probabilities, axis=1)]
     place = np.minimum((predicted * BINS).astype(int), BINS - 1)
     n_rows = np.bincount(place, minlength=BINS)
     with np.errstate(invalid="ignore"):
         return Reliability(
             n_rows,
             np.bincount(place, predicted, BINS) / n_rows,
-            np.bincount(place, came, BINS) / n_rows,
+            np.bincount(place, observed, BINS) / n_rows,
         )
 
 
@@ -85,8 +84,8 @@ def calibration_error(labels: Labels, probabilities: Array, classes: Labels) -> 
     --------
     >>> import numpy as np
     >>> from virtualvector.evaluation import calibration_error
-    >>> said = np.array([[0.3, 0.7], [0.3, 0.7], [0.9, 0.1], [0.9, 0.1]])
-    >>> round(calibration_error(np.array([1, 0, 0, 0]), said, np.array([0, 1])), 3)
+    >>> predicted = np.array([[0.3, 0.7], [0.3, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    >>> round(calibration_error(np.array([1, 0, 0, 0]), predicted, np.array([0, 1])), 3)
     0.15
     """
     n_rows, predicted, observed = reliability(labels, probabilities, classes)
@@ -102,14 +101,16 @@ class Measures(NamedTuple):
     calibration_error: float | None
 
 
-def measure(labels: Labels, said: Labels, probabilities: Array | None, classes: Labels) -> Measures:
+def measure(
+    labels: Labels, predicted: Labels, probabilities: Array | None, classes: Labels
+) -> Measures:
     """Return all measures of what was said.
 
     Parameters
     ----------
     labels : ndarray of shape (n_rows,)
         What came.
-    said : ndarray of shape (n_rows,)
+    predicted : ndarray of shape (n_rows,)
         The class that was said to come.
     probabilities : ndarray of shape (n_rows, n_classes) or None
         Those stated, a column for each class.
@@ -125,14 +126,14 @@ def measure(labels: Labels, said: Labels, probabilities: Array | None, classes: 
     --------
     >>> import numpy as np
     >>> from virtualvector.evaluation import measure
-    >>> came, said = np.array(["ham", "spam"]), np.array(["ham", "ham"])
-    >>> measure(came, said, None, np.array(["ham", "spam"])).error
+    >>> observed, predicted = np.array(["ham", "spam"]), np.array(["ham", "ham"])
+    >>> measure(observed, predicted, None, np.array(["ham", "spam"])).error
     0.5
     """
     if probabilities is None:
-        return Measures(error(labels, said), None, None, None)
+        return Measures(error(labels, predicted), None, None, None)
     return Measures(
-        error(labels, said),
+        error(labels, predicted),
         log_loss(labels, probabilities, classes),
         brier(labels, probabilities, classes),
         calibration_error(labels, probabilities, classes),

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 
-from virtualvector.evaluation.metrics import Array, Labels
-from virtualvector.learners.one_against_rest import Stated
+from virtualvector.types import Array, Labels, Predictions
 
 ROWS_AT_ONCE = 200
 
@@ -20,7 +19,7 @@ def predict_then_learn(
     y: Labels,
     classes: Labels | None = None,
     advance: Callable[[int], None] | None = None,
-) -> Stated:
+) -> Predictions:
     """Return what a model said about each row before it learned it.
 
     Learners of this package do it themselves; any other classifier with scikit-learn's
@@ -42,7 +41,7 @@ def predict_then_learn(
 
     Returns
     -------
-    Stated
+    Predictions
         Labels, and probabilities if the model has any.
 
     Examples
@@ -51,8 +50,8 @@ def predict_then_learn(
     >>> from virtualvector.datasets import load_ionosphere
     >>> from virtualvector.evaluation import error, predict_then_learn
     >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
-    >>> said = predict_then_learn(Perceptron(), X, y)
-    >>> round(error(y, said.labels), 3)
+    >>> predicted = predict_then_learn(Perceptron(), X, y)
+    >>> round(error(y, predicted.labels), 3)
     0.293
     """
     known = np.unique(y) if classes is None else classes
@@ -65,16 +64,16 @@ def predict_then_learn(
             advance(len(X[piece]))
     labels, probabilities = zip(*pieces, strict=True)
     if any(piece is None for piece in probabilities):
-        return Stated(np.concatenate(labels), None)
-    return Stated(np.concatenate(labels), np.concatenate(probabilities))
+        return Predictions(np.concatenate(labels), None)
+    return Predictions(np.concatenate(labels), np.concatenate(probabilities))
 
 
-def _own_way(model: Any, X: Array, y: Labels, classes: Labels, first: bool) -> Stated:
-    stated: Stated = model.predict_then_learn(X, y, classes=classes)
-    return stated
+def _own_way(model: Any, X: Array, y: Labels, classes: Labels, first: bool) -> Predictions:
+    predicted: Predictions = model.predict_then_learn(X, y, classes=classes)
+    return predicted
 
 
-def _row_by_row(model: Any, X: Array, y: Labels, classes: Labels, first: bool) -> Stated:
+def _row_by_row(model: Any, X: Array, y: Labels, classes: Labels, first: bool) -> Predictions:
     labels = np.full(len(X), classes[0], dtype=classes.dtype)
     has_probabilities = hasattr(model, "predict_proba")
     probabilities = np.full((len(X), len(classes)), 1.0 / len(classes))
@@ -87,4 +86,4 @@ def _row_by_row(model: Any, X: Array, y: Labels, classes: Labels, first: bool) -
                 if has_probabilities:
                     probabilities[t] = model.predict_proba(row)[0]
             model.partial_fit(row, y[t : t + 1], classes=classes)
-    return Stated(labels, probabilities if has_probabilities else None)
+    return Predictions(labels, probabilities if has_probabilities else None)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.evaluation.metrics import BINS, Array, Labels, Measures, Reliability
+from virtualvector.evaluation.metrics import BINS, Measures, Reliability
+from virtualvector.types import Array, Labels
 
 LONGEST = 256  # moments remembered
 FINEST = 16  # rows between two of them, at first
@@ -20,7 +21,7 @@ _LEAST = 1e-300  # of a probability whose logarithm is taken
 _ROUNDING = 1e-6  # of means
 
 
-class Moment(NamedTuple):
+class Totals(NamedTuple):
     """Sums over all rows so far."""
 
     n_rows: int = 0
@@ -29,7 +30,7 @@ class Moment(NamedTuple):
     brier: float = 0.0
 
 
-BEFORE_ALL = Moment()
+BEFORE_ALL = Totals()
 
 
 class Stretch(NamedTuple):
@@ -58,15 +59,15 @@ class Tally:
     --------
     >>> import numpy as np
     >>> from virtualvector.evaluation.tally import Tally
-    >>> said = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
-    >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), said)
+    >>> predicted = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
+    >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), predicted)
     >>> tally.measures.error, round(tally.measures.brier, 2)
     (0.3333333333333333, 0.15)
     """
 
     classes: tuple[str, ...] = ()
-    now: Moment = BEFORE_ALL
-    past: tuple[Moment, ...] = ()
+    now: Totals = BEFORE_ALL
+    past: tuple[Totals, ...] = ()
     every: int = FINEST  # rows between two moments of the past
     # Rows, sums of predictions and rows for which they came true, in each bin: of the second class
     # while there are two, and of the most probable one.
@@ -99,43 +100,47 @@ class Tally:
         for start, stop in pairwise(sorted({0, *new, len(labels)})):
             known = sorted({*tally.classes, str(labels[start])})
             of_known = probabilities[start:stop, np.searchsorted(columns, known)]
-            came = np.searchsorted(known, labels[start:stop])
+            observed = np.searchsorted(known, labels[start:stop])
             first_is_new = len(known) > len(tally.classes)
-            tally = replace(tally, classes=tuple(known))._with_rows(came, of_known, first_is_new)
+            tally = replace(tally, classes=tuple(known))._with_rows(
+                observed, of_known, first_is_new
+            )
         return tally
 
-    def _with_rows(self, came: NDArray[np.int64], said: Array, first_is_new: bool) -> Tally:
+    def _with_rows(
+        self, observed: NDArray[np.int64], predicted: Array, first_is_new: bool
+    ) -> Tally:
         """Add rows of known classes; that of the first one may have been unheard of before."""
-        n_rows, n_classes = said.shape
-        likeliest = np.argmax(said, axis=1)
+        n_rows, n_classes = predicted.shape
+        likeliest = np.argmax(predicted, axis=1)
         if first_is_new:  # which is wrong whatever was said, and as if all had seemed alike
-            said = said.copy()
-            said[0] = 1.0 / max(n_classes, 2)
+            predicted = predicted.copy()
+            predicted[0] = 1.0 / max(n_classes, 2)
             likeliest[0] = -1
-        of_came = said[np.arange(n_rows), came]
-        squares = ((said**2).sum(axis=1) - 2.0 * of_came + 1.0) / 2.0
-        wrong = _sums(self.now.wrong, likeliest != came)
-        log_loss = _sums(self.now.log_loss, -np.log(np.maximum(of_came, _LEAST)))
+        of_observed = predicted[np.arange(n_rows), observed]
+        squares = ((predicted**2).sum(axis=1) - 2.0 * of_observed + 1.0) / 2.0
+        wrong = _sums(self.now.wrong, likeliest != observed)
+        log_loss = _sums(self.now.log_loss, -np.log(np.maximum(of_observed, _LEAST)))
         brier = _sums(self.now.brier, squares)
 
-        def moment(n: int) -> Moment:
+        def totals(n: int) -> Totals:
             t = n - self.now.n_rows
-            return Moment(n, int(wrong[t]), float(log_loss[t]), float(brier[t]))
+            return Totals(n, int(wrong[t]), float(log_loss[t]), float(brier[t]))
 
         end = self.now.n_rows + n_rows
         past, every = list(self.past), self.every
         for n in range((self.now.n_rows // FINEST + 1) * FINEST, end + 1, FINEST):
             if n % every == 0:
-                past.append(moment(n))
+                past.append(totals(n))
                 if len(past) > LONGEST:
                     past, every = past[1::2], 2 * every
-        of_likeliest = _binned(self.of_likeliest, said.max(axis=1), likeliest == came)
+        of_likeliest = _binned(self.of_likeliest, predicted.max(axis=1), likeliest == observed)
         of_second = self.of_second
         if n_classes == 2:
-            of_second = _binned(of_second, said[:, 1], came == 1)
+            of_second = _binned(of_second, predicted[:, 1], observed == 1)
         return replace(
             self,
-            now=moment(end),
+            now=totals(end),
             past=tuple(past),
             every=every,
             of_second=of_second,
@@ -166,9 +171,9 @@ class Tally:
         most probable one.
         """
         bins = self.of_second if len(self.classes) == 2 else self.of_likeliest
-        n_rows, predicted, came = np.array(bins)
+        n_rows, predicted, observed = np.array(bins)
         with np.errstate(invalid="ignore"):
-            return Reliability(n_rows.astype(np.int64), predicted / n_rows, came / n_rows)
+            return Reliability(n_rows.astype(np.int64), predicted / n_rows, observed / n_rows)
 
     @property
     def measures(self) -> Measures:
@@ -188,8 +193,8 @@ class Tally:
         try:
             tally = cls(
                 classes=tuple(stored["classes"]),
-                now=Moment(*stored["now"]),
-                past=tuple(Moment(*moment) for moment in stored["past"]),
+                now=Totals(*stored["now"]),
+                past=tuple(Totals(*totals) for totals in stored["past"]),
                 every=stored["every"],
                 of_second=_rows_of(stored["of_second"]),
                 of_likeliest=_rows_of(stored["of_likeliest"]),
@@ -223,11 +228,11 @@ def _sums(start: float, terms: Array) -> Array:
 
 
 def _binned(
-    bins: tuple[tuple[float, ...], ...], predicted: Array, came: NDArray[np.bool_]
+    bins: tuple[tuple[float, ...], ...], predicted: Array, observed: NDArray[np.bool_]
 ) -> tuple[tuple[float, ...], ...]:
     place = np.minimum((predicted * BINS).astype(int), BINS - 1)
     sums = np.array(bins)
-    for row, terms in zip(sums, (np.ones(len(place)), predicted, came), strict=True):
+    for row, terms in zip(sums, (np.ones(len(place)), predicted, observed), strict=True):
         np.add.at(row, place, terms)  # one after the other, however cut
     return _rows_of(sums.tolist())
 
@@ -236,7 +241,7 @@ def _rows_of(bins: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(number) for number in row) for row in bins)
 
 
-def _follows(before: Moment, after: Moment) -> bool:
+def _follows(before: Totals, after: Totals) -> bool:
     """Whether more rows can have led from one moment to another."""
     counts = all(type(n) is int and 0 <= n < 2**53 for n in after[:2])
     _, error, log_loss, brier = between(before, after)
@@ -252,18 +257,18 @@ def _follows(before: Moment, after: Moment) -> bool:
 
 def _is_binned(bins: tuple[tuple[float, ...], ...], n_rows: range) -> bool:
     """Whether bins hold as many rows as they may, and as many that came true as there are."""
-    counts, predicted, came = np.array(bins).reshape(3, BINS)
+    counts, predicted, observed = np.array(bins).reshape(3, BINS)
     return bool(
         np.isfinite(bins).all()
         and np.all(counts >= 0)
         and np.array_equal(counts, np.floor(counts))
         and int(counts.sum()) in n_rows
-        and np.all((came >= 0) & (came <= counts))
+        and np.all((observed >= 0) & (observed <= counts))
         and np.all((predicted >= 0) & (predicted <= counts * (1.0 + _ROUNDING)))
     )
 
 
-def between(start: Moment, stop: Moment) -> Stretch:
+def between(start: Totals, stop: Totals) -> Stretch:
     """Return means over the rows between two moments."""
     n_rows = stop.n_rows - start.n_rows
     means = [(b - a) / max(n_rows, 1) for a, b in zip(start[1:], stop[1:], strict=True)]

@@ -13,8 +13,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.frames import validated
-from virtualvector.turns import TakesTurns, learned_whole, of_one_moment
+from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
+from virtualvector.dataframes import validated
+from virtualvector.persistence.unsavable import Unsavable
 
 _ROWS_FOR_MEDIAN = 1000
 # A phase this large has long lost its digits; it only has to stay finite in a sum over inputs.
@@ -22,9 +23,9 @@ _LARGEST_INPUT = 1e300
 
 
 class RandomFourierFeatures(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesTurns, BaseEstimator
+    Unsavable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesTurns, BaseEstimator
 ):
-    """Map rows to random waves whose inner products approximate a Gaussian kernel.
+    """Map rows to random Fourier features, whose inner products approximate a Gaussian kernel.
 
     The D pairs of features of a row x,
 
@@ -83,6 +84,8 @@ class RandomFourierFeatures(
     >>> print(f"{np.sqrt(np.mean(error**2)):.3f}")
     0.020
     """
+
+    _why_unsavable = "a seed gives its frequencies again; AutoVVMClassifier saves its own."
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_frequencies": [Interval(Integral, 1, None, closed="left")],

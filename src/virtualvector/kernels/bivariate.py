@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.normal import cdf, density, hazard
+from virtualvector.jit.compiled import compiled
+from virtualvector.kernels.normal import cdf, density, inverse_mills
 
 _TWO_PI = 2.0 * math.pi
 _ROOT_TWO_PI = math.sqrt(_TWO_PI)
@@ -188,7 +188,7 @@ def _stretch(
         for i in range(_NODES_20.size):
             e = d + half * (1.0 + _NODES_20[i])
             w = w_start + w_slope * e
-            h, mean, variance = hazard(w)
+            h, mean, variance = inverse_mills(w)
             factor = cdf(w) / _ROOT_TWO_PI if positive else 1.0 / (_TWO_PI * h)
             weight = half * _WEIGHTS_20[i] * factor
             weight *= math.exp(level + e * (slope - 0.5 * curvature * e))
@@ -246,12 +246,12 @@ def _quadrant_by_quadrature(
     corner = math.exp(-0.5 * max(w, 0.0) ** 2) / (_TWO_PI * total)
     if both_bind:
         log_mass = -0.5 * (x * x + w * w) + math.log(total)
-        slope1, slope2 = corner / hazard(w)[0], corner / hazard(v)[0]
+        slope1, slope2 = corner / inverse_mills(w)[0], corner / inverse_mills(v)[0]
     else:
         log_mass = -0.5 * x * x + math.log(total)
         slope1 = cdf(w) / (_ROOT_TWO_PI * total)
         if v < 0.0:
-            slope2 = corner / hazard(v)[0]
+            slope2 = corner / inverse_mills(v)[0]
         else:
             slope2 = math.exp(0.5 * (x - y) * (x + y)) * cdf(v) / (_ROOT_TWO_PI * total)
     a1 /= total

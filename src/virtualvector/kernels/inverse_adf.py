@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.likelihood import slopes
+from virtualvector.jit.compiled import compiled
+from virtualvector.kernels.likelihood import tilted_moments
 
 _FARTHEST = -1e9  # a root further out means moments at the very edge of what a factor can produce
 _STEPS = 200
@@ -31,7 +31,7 @@ def _before(z: float, noise: float, label_noise: float) -> tuple[float, float, f
 
     Both 1 − ρ and 1 − ρk are built from positive terms.
     """
-    h, mean, variance = slopes(z, label_noise)
+    h, mean, variance = tilted_moments(z, label_noise)
     if noise < 1.0:
         less = 1.0 - noise
         root = math.sqrt(less * less + 4.0 * noise * variance)

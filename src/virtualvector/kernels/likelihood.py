@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.kernels.compiled import compiled, inlined
-from virtualvector.kernels.normal import cdf, divergence_of_cut, hazard, log_cdf
+from virtualvector.jit.compiled import compiled, inlined
+from virtualvector.kernels.normal import cdf, inverse_mills, log_cdf, truncated_divergence
 
 _LARGEST = 1e100  # products of larger margins could overflow
 
@@ -32,7 +32,7 @@ def log_probability(z: float, label_noise: float) -> float:
 
 
 @inlined
-def slopes(z: float, label_noise: float) -> tuple[float, float, float]:
+def tilted_moments(z: float, label_noise: float) -> tuple[float, float, float]:
     """What moment matching needs: h (eq. 19), h + z and 1 − h(h+z).
 
     The tilted distribution is a mixture: with weight ``clean`` a Gaussian cut at zero, with the
@@ -40,18 +40,18 @@ def slopes(z: float, label_noise: float) -> tuple[float, float, float]:
 
     Examples
     --------
-    >>> h, mean, variance = slopes(0.0, 0.1)
+    >>> h, mean, variance = tilted_moments(0.0, 0.1)
     >>> round(h, 6), round(mean, 6), round(variance, 6)
     (0.638308, 0.638308, 0.592563)
     """
-    h, mean, variance = hazard(z)
+    h, mean, variance = inverse_mills(z)
     if label_noise == 0.0:
         return h, mean, variance
-    return _noisy_slopes(z, label_noise, h, mean, variance)
+    return _noisy_tilted_moments(z, label_noise, h, mean, variance)
 
 
 @compiled
-def _noisy_slopes(
+def _noisy_tilted_moments(
     z: float, label_noise: float, h: float, mean: float, variance: float
 ) -> tuple[float, float, float]:
     """The same with label noise, given what it is without."""
@@ -80,9 +80,9 @@ def _log1p_minus_identity(x: float) -> float:
 
 @compiled
 def _divergence(z: float, label_noise: float, h: float, mean: float, variance: float) -> float:
-    """D(z), given what `slopes` returns at z."""
+    """D(z), given what `tilted_moments` returns at z."""
     if label_noise == 0.0:
-        return divergence_of_cut(z)
+        return truncated_divergence(z)
     certainty = 1.0 - 2.0 * label_noise
     if z >= 0.0:
         wrong = cdf(-z)
@@ -106,7 +106,7 @@ def _divergence(z: float, label_noise: float, h: float, mean: float, variance: f
 
 @compiled
 def divergence(z: float, label_noise: float) -> float:
-    """D(z): how far one factor is from its Gaussian stand-in (one term of eq. 13).
+    """D(z): how far one factor is from its site (one term of eq. 13).
 
     D = KL(f·N(m, v)/Z ‖ moment-matched Gaussian) = E/Z − log Z + ½[hz + log(1 − h(h+z))] with
     E = ε log ε Φ(−z) + (1−ε) log(1−ε) Φ(z): eqs. 38 and 46–50 with both terms of eq. 38 kept,
@@ -122,13 +122,13 @@ def divergence(z: float, label_noise: float) -> float:
     >>> round(divergence(-1.0, 0.1), 8)
     0.19566374
     """
-    h, mean, variance = slopes(z, label_noise)
+    h, mean, variance = tilted_moments(z, label_noise)
     return _divergence(z, label_noise, h, mean, variance)
 
 
 @inlined
 def weight_divergence(z: float, variance: float, margin_noise: float, label_noise: float) -> float:
-    """About how far a factor is from its stand-in, as far as the weights are concerned.
+    """About how far a factor is from its site, as far as the weights are concerned.
 
     With margin noise, `divergence` counts the noise as well as the weights: a row that says next to
     nothing would seem as precious as any. Of a tilted margin with noise, the share
@@ -143,7 +143,7 @@ def weight_divergence(z: float, variance: float, margin_noise: float, label_nois
     >>> float(f"{weight_divergence(0.0, 1.0, 19.0, 0.0):.2g}")
     1.2e-06
     """
-    h, tilted_mean, tilted_variance = slopes(z, label_noise)
+    h, tilted_mean, tilted_variance = tilted_moments(z, label_noise)
     share = variance / (variance + margin_noise)
     tilted = share * tilted_variance
     kept = tilted / (1.0 - share + tilted)
@@ -154,9 +154,9 @@ def weight_divergence(z: float, variance: float, margin_noise: float, label_nois
 def matched_site(
     mean: float, variance: float, margin_noise: float, label_noise: float
 ) -> tuple[float, float, float]:
-    """The Gaussian stand-in of a factor, by moment matching against its cavity N(mean, variance).
+    """The site of a factor, by moment matching against its cavity N(mean, variance).
 
-    Returns the standardised margin z of the cavity and the natural parameters of the stand-in:
+    Returns the standardised margin z of the cavity and the natural parameters of the site:
     precision τ and shift ν, for which N(u; mean, variance)·exp(νu − ½τu²) has the moments of
     N(u; mean, variance)·f(u) (eqs. 20, 21 along the margin).
 
@@ -174,7 +174,7 @@ def rematched_site(
     mean: float, variance: float, precision: float, shift: float,
     margin_noise: float, label_noise: float,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """As `matched_site`, given the margin *with* the present stand-in of the factor.
+    """As `matched_site`, given the margin *with* the present site of the factor.
 
     Dividing that out leaves the cavity N((m − νv)/r, v/r) with r = 1 − τv > 0. In these terms
     moment matching takes one square root and two divisions, which a visit of EP waits for.
@@ -184,7 +184,7 @@ def rematched_site(
     total = variance + noise
     inverse = 1.0 / math.sqrt(room * total)
     z = clip_margin((mean - shift * variance) * inverse)
-    h, tilted_mean, tilted_variance = slopes(z, label_noise)
+    h, tilted_mean, tilted_variance = tilted_moments(z, label_noise)
     new_precision = room * h * tilted_mean / (variance * tilted_variance + noise)
     new_mean = total * tilted_mean - h * noise
     return z, new_precision, (new_mean * new_precision + h * room) * inverse

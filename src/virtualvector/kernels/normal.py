@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from virtualvector.kernels.compiled import compiled, inlined
+from virtualvector.jit.compiled import compiled, inlined
 
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -32,7 +32,7 @@ def _times(a: Series, b: Series, k: int) -> NDArray[np.float64]:
 
 
 def _tables() -> tuple[Series, Series]:
-    """Taylor series of h = N/Φ and of D, see `divergence_of_cut`, around the middle of each piece.
+    """Taylor series of h = N/Φ and of D, see `truncated_divergence`, amid each piece.
 
     By h′ = −k with k = h(h+z), v′ = k(2h+z) − h with v = 1 − k, and D′ = ½(v′/v − h − zk).
     """
@@ -81,7 +81,7 @@ def cdf(z: float) -> float:
 
 
 @inlined
-def hazard(z: float) -> tuple[float, float, float]:
+def inverse_mills(z: float) -> tuple[float, float, float]:
     """The ratio h = N(z)/Φ(z) and what follows from it: h, h + z and 1 − h(h+z).
 
     A normal variable with mean z and unit variance, cut to the positive half-line, has mean
@@ -91,7 +91,7 @@ def hazard(z: float) -> tuple[float, float, float]:
 
     Examples
     --------
-    >>> [f"{part:.6g}" for part in hazard(-1e8)]
+    >>> [f"{part:.6g}" for part in inverse_mills(-1e8)]
     ['1e+08', '1e-08', '1e-16']
     """
     place = (z - _TAIL) * _PER_UNIT
@@ -117,14 +117,14 @@ def _hazard_of_tails(z: float) -> tuple[float, float, float]:
 
 
 @inlined
-def divergence_of_cut(z: float) -> float:
+def truncated_divergence(z: float) -> float:
     """How far a normal variable with mean z and unit variance, cut at zero, is from a normal one.
 
     That is from the one with the same mean and variance: D = ½[hz + log(1 − h(h+z))] − log Φ(z).
 
     Examples
     --------
-    >>> round(divergence_of_cut(0.0), 8)
+    >>> round(truncated_divergence(0.0), 8)
     0.18699441
     """
     place = (z - _TAIL) * _PER_UNIT

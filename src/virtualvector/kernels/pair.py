@@ -5,17 +5,18 @@ Against a Gaussian over the two margins, N(u; m, S), the factors fᵢ(uᵢ) = ε
     Z = ε² + ε(1−2ε)(Φ(z₁) + Φ(z₂)) + (1−2ε)²Φ₂(z₁, z₂; ρ)
 
 with zᵢ = mᵢ/√(Sᵢᵢ + sᵢ²) and ρ = S₁₂/√((S₁₁ + s₁²)(S₂₂ + s₂²)) (section 3.2, step 1). Every term is
-a Gaussian that is left alone, cut by one row, by the other, or by both. As in `likelihood.slopes`,
-slopes and moments are those of this mixture, so that nothing cancels when Z is tiny.
+a Gaussian that is left alone, cut by one row, by the other, or by both. As in
+`likelihood.tilted_moments`, slopes and moments are those of this mixture, so that nothing cancels
+when Z is tiny.
 """
 
 from __future__ import annotations
 
 import math
 
+from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.bivariate import quadrant
-from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.normal import hazard, log_cdf
+from virtualvector.kernels.normal import inverse_mills, log_cdf
 
 _LARGEST = 1e60  # squares of margins beyond this are out of the range of doubles
 _SMALLEST = 1e-300  # stands for a variance of zero
@@ -106,8 +107,8 @@ def _mixture(
         return log_both, g1, g2, h11, h12, h22, e1, e2, c11, c12, c22
 
     log_z, p0, p1, p2, p3 = _shares(z1, z2, log_both, label_noise)
-    f1, m1, v1 = hazard(z1)
-    f2, m2, v2 = hazard(z2)
+    f1, m1, v1 = inverse_mills(z1)
+    f2, m2, v2 = inverse_mills(z2)
     n1, n2 = z1 + rho * f2, z2 + rho * f1  # the mean that one row sees when only the other cuts
     uncut = (1.0 - rho) * (1.0 + rho)
     return (
@@ -136,7 +137,7 @@ def _mixture(
 
 
 @compiled
-def pair_slopes(
+def pair_tilted_moments(
     mean1: float,
     mean2: float,
     variance1: float,
@@ -154,7 +155,7 @@ def pair_slopes(
 
     Examples
     --------
-    >>> log_z, g1, g2, h11, h12, h22 = pair_slopes(0.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0)
+    >>> log_z, g1, g2, h11, h12, h22 = pair_tilted_moments(0.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0)
     >>> round(log_z, 6), round(g1, 6), round(h11, 6), round(h12, 6)
     (-1.098612, 0.598413, -0.633763, 0.19323)
     """

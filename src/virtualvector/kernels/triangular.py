@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from virtualvector.kernels.compiled import apart, compiled, shared
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+from virtualvector.jit.compiled import compiled, jitable, noalias
+from virtualvector.types import Array
 
 _AT_ONCE = 16
 
@@ -27,14 +24,14 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@apart
+@noalias
 def copy(source: Array, target: Array) -> None:
     """Copy a vector (slice assignment would allocate, and compiles slowly)."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
-@apart
+@noalias
 def add_scaled(target: Array, scale: float, x: Array) -> None:
     """Add ``scale * x`` to the target."""
     for i in range(x.shape[0]):
@@ -48,7 +45,7 @@ def scale(target: Array, by: float) -> None:
         target[i] *= by
 
 
-@apart
+@noalias
 def multiply(factor: Array, x: Array, out: Array) -> float:
     """Write Ux into ``out`` and return |Ux|² = xᵀVx."""
     total = 0.0
@@ -61,9 +58,9 @@ def multiply(factor: Array, x: Array, out: Array) -> float:
     return total
 
 
-@apart
+@noalias
 def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, add: float) -> None:
-    """One row of `condition`: row ← keep·row − take·image while image ← image + add·row."""
+    """One row of `add_precision`: row ← keep·row − take·image while image ← image + add·row."""
     for i in range(size):
         entry = row[i]
         row[i] = keep * entry - take * image[i]
@@ -74,7 +71,7 @@ def rotate_row(row: Array, image: Array, size: int, keep: float, take: float, ad
 def rotation_of_row(
     alpha: float, before: float, entry: float, precision: float
 ) -> tuple[float, float, float, float]:
-    """One step of `condition`, from α_{j−1} and 1/√α_{j−1} to the next: both, and what to do."""
+    """One step of `add_precision`, from α_{j−1} and 1/√α_{j−1} to the next: both, what to do."""
     keep = math.sqrt(alpha)
     alpha += precision * entry * entry
     after = 1.0 / math.sqrt(alpha)
@@ -82,7 +79,7 @@ def rotation_of_row(
 
 
 @compiled
-def condition(factor: Array, product: Array, precision: float, image: Array) -> None:
+def add_precision(factor: Array, product: Array, precision: float, image: Array) -> None:
     """Add a precision τ along x: V ← (V⁻¹ + τxxᵀ)⁻¹ = V − Vx(Vx)ᵀτ/(1 + τxᵀVx).
 
     Needs ``product`` = Ux and leaves the *old* Vx in ``image``. Carlson's recursion (1973): with
@@ -96,13 +93,13 @@ def condition(factor: Array, product: Array, precision: float, image: Array) -> 
         rotate_row(factor[j], image, j + 1, keep, take, product[j])
 
 
-# `condition` in two steps: what to do to the rows of U, and doing it, to U and to what follows it.
+# `add_precision` in two steps: what to do to the rows of U; doing it, to U and to what follows it.
 KEEP, TAKE, ADD = range(3)
 
 
 @compiled
 def write_rotation(product: Array, precision: float, rotation: Array) -> None:
-    """Write what `condition` would do to each row, given Ux and τ."""
+    """Write what `add_precision` would do to each row, given Ux and τ."""
     alpha, before = 1.0, 1.0
     for j in range(product.shape[0]):
         alpha, before, keep, take = rotation_of_row(alpha, before, product[j], precision)
@@ -119,7 +116,7 @@ def rotate_columns(products: Array, size: int, rotation: Array, column: Array) -
         rotate_row(products[j], column, size, keep, take, add)
 
 
-@apart
+@noalias
 def rotate_and_multiply_row(
     row: Array, image: Array, x: Array, size: int, keep: float, take: float, add: float
 ) -> float:
@@ -134,7 +131,7 @@ def rotate_and_multiply_row(
     return total
 
 
-@apart
+@noalias
 def rotate_and_multiply(
     factor: Array, rotation: Array, image: Array, x: Array, out: Array
 ) -> float:
@@ -152,7 +149,7 @@ def rotate_and_multiply(
     return total
 
 
-@apart
+@noalias
 def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
     """Write xᵀP into ``out`` for the first ``size`` columns of P."""
     for i in range(size):
@@ -169,9 +166,9 @@ def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
             out[i] += x[j] * products[j, i]
 
 
-@apart
-def turn(row: Array, other: Array, last: int, cosine: float, sine: float) -> None:
-    """One rotation of `widen`: row ← cosine·row + sine·other, other ← cosine·other − sine·row."""
+@noalias
+def givens(row: Array, other: Array, last: int, cosine: float, sine: float) -> None:
+    """A Givens rotation: row ← cosine·row + sine·other, other ← cosine·other − sine·row."""
     for i in range(last + 1):
         entry = row[i]
         row[i] = cosine * entry + sine * other[i]
@@ -179,7 +176,7 @@ def turn(row: Array, other: Array, last: int, cosine: float, sine: float) -> Non
 
 
 @compiled
-def widen(factor: Array, x: Array, last: int) -> None:
+def add_variance(factor: Array, x: Array, last: int) -> None:
     """Add a variance along x: V ← V + xxᵀ. Entries of x beyond ``last`` are zero; x is used up.
 
     U with one more row xᵀ is a factor of UᵀU + xxᵀ; rotating that row against those of U, last one
@@ -187,19 +184,10 @@ def widen(factor: Array, x: Array, last: int) -> None:
     """
     for j in range(last, -1, -1):
         radius = math.hypot(factor[j, j], x[j])
-        turn(factor[j], x, j, factor[j, j] / radius, x[j] / radius)
+        givens(factor[j], x, j, factor[j, j] / radius, x[j] / radius)
 
 
-@shared
+@jitable
 def whole_vectors(size: int) -> int:
     """Round up to so many numbers as a loop deals with at once: what is left over is slow."""
     return -(-size // _AT_ONCE) * _AT_ONCE
-
-
-@apart
-def rank_one(matrix: Array, size: int, width: int, column: Array, scale: float) -> None:
-    """Add ``scale·column·columnᵀ`` to the leading block of ``size`` rows and ``width`` columns."""
-    for i in range(size):
-        entry = scale * column[i]
-        for j in range(width):
-            matrix[i, j] += entry * column[j]

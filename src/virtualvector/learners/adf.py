@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
-from virtualvector.posterior import Settings
+from virtualvector.posterior import Settings, presets
 
 
 class ADFClassifier(BayesianLinearClassifier):
@@ -42,5 +42,4 @@ class ADFClassifier(BayesianLinearClassifier):
         self.half_life = half_life
 
     def _settings(self) -> Settings:
-        # With a single factor the first visit is already exact.
-        return self._common_settings()._replace(buffer_size=0, merge_pairs=0, max_sweeps=1)
+        return presets.adf(self._noise)

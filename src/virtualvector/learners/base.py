@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.kernels.triangular import Array
-from virtualvector.learners.checking import (
+from virtualvector.concurrency import learned_whole, of_one_moment
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.learners.online import OnlineMixin
+from virtualvector.learners.validation import (
     check_known,
     check_same_kind,
     checked_classes,
     checked_rows,
     checked_rows_and_labels,
 )
-from virtualvector.learners.one_against_rest import Labels, OneAgainstRest, Stated
-from virtualvector.learners.saving import Saving
-from virtualvector.learners.single_rows import SingleRows
-from virtualvector.posterior import Settings, State
-from virtualvector.posterior.state import (
-    DIVERGENCE_LOST,
-    EVICTED,
-    IGNORED,
-    LOG_EVIDENCE,
-    MERGED,
-    POINTS,
-    ROWS,
-    SWEEPS,
-    UNSETTLED,
-)
-from virtualvector.turns import learned_whole, of_one_moment
-
-_COUNTED = {
-    "evicted": EVICTED,
-    "merged": MERGED,
-    "ignored": IGNORED,
-    "sweeps": SWEEPS,
-    "unsettled": UNSETTLED,
-}
+from virtualvector.persistence.mixin import SavableMixin
+from virtualvector.posterior import Settings
+from virtualvector.posterior.presets import Noise
+from virtualvector.posterior.settings import LEAST_LABEL_NOISE
+from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS, counters
+from virtualvector.types import Array, Labels, Predictions
 
 
-class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
+class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     """A linear classifier that knows how sure it is of its weights.
 
-    Subclasses say how the engine loses points.
+    Subclasses say by which preset the engine learns.
     """
 
     label_noise: float
@@ -59,7 +42,10 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
     half_life: float | None = None  # not every learner can forget
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "label_noise": [Interval(Real, 0, 0.5, closed="left")],
+        "label_noise": [
+            Options(Real, {0.0}),
+            Interval(Real, LEAST_LABEL_NOISE, 0.5, closed="left"),
+        ],
         "margin_noise": [Interval(Real, 0, None, closed="left")],
         "prior_variance": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -70,19 +56,17 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
     }
 
-    _learned: ClassVar[dict[str, Any]] = {"posterior": OneAgainstRest, "scale": float}
+    _learned: ClassVar[dict[str, Any]] = {"posterior": OneVsRest, "scale": float}
 
     @abstractmethod
     def _settings(self) -> Settings:
         """Say how to learn."""
 
-    def _common_settings(self) -> Settings:
-        return Settings(
-            label_noise=float(self.label_noise),
-            # The engine's prior variance is one; only the ratio matters.
-            margin_noise=float(self.margin_noise / self.prior_variance),
-            half_life=math.inf if self.half_life is None else float(self.half_life),
-        )
+    @property
+    def _noise(self) -> Noise:
+        # The engine's prior variance is one; only the ratio matters.
+        margin_noise = self.margin_noise / self.prior_variance
+        return Noise(self.label_noise, margin_noise, self.half_life)
 
     def _settling(self) -> Settings | None:
         """Say how to run EP before the posterior is read, if learning leaves that to then."""
@@ -134,7 +118,7 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
             twin._learn(*twin._more(X, y, classes))
         return self
 
-    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Stated:
+    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Predictions:
         """Predict each row, then learn it: one pass, at no more cost than learning.
 
         What is learned is the same as by `partial_fit`.
@@ -150,7 +134,7 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
 
         Returns
         -------
-        Stated
+        Predictions
             What was said about each row before it was learned: labels and probabilities.
 
         Examples
@@ -158,8 +142,8 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
         >>> from virtualvector import VVMClassifier
         >>> from virtualvector.datasets import load_spambase
         >>> X, y = load_spambase(return_X_y=True, random_state=0)
-        >>> said = VVMClassifier(margin_noise=1.0).predict_then_learn(X[:500], y[:500])
-        >>> round(float((said.labels != y[:500]).mean()), 3)
+        >>> predicted = VVMClassifier(margin_noise=1.0).predict_then_learn(X[:500], y[:500])
+        >>> round(float((predicted.labels != y[:500]).mean()), 3)
         0.118
         """
         self._validate_params()
@@ -168,11 +152,11 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
                 classes = y
             posterior, rows, labels = twin._more(X, y, classes)
             check_known(labels, posterior.classes)
-            learned, stated = posterior.predict_then_learn(rows, labels)
+            learned, predicted = posterior.predict_then_learn(rows, labels)
             twin._learn(learned, rows[:0], labels[:0])
-            return stated
+            return predicted
 
-    def _more(self, X: Any, y: Any, classes: Any) -> tuple[OneAgainstRest, Array, Labels]:
+    def _more(self, X: Any, y: Any, classes: Any) -> tuple[OneVsRest, Array, Labels]:
         """Return what is known so far, and checked rows and labels to go on with."""
         first = self._route is None
         declared = None if classes is None else checked_classes(classes)
@@ -190,13 +174,13 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
             check_same_kind(labels, posterior.classes)
         return posterior, rows, labels
 
-    def _prior(self, rows: Array, classes: Labels | None) -> OneAgainstRest:
+    def _prior(self, rows: Array, classes: Labels | None) -> OneVsRest:
         # What is learned is read in the units it was learned in, even if parameters change later.
         self._scale = float(np.sqrt(self.prior_variance))
         n_weights = rows.shape[1] + bool(self.fit_intercept)
-        return OneAgainstRest.prior(n_weights, self._settings(), self._settling(), classes)
+        return OneVsRest.prior(n_weights, self._settings(), self._settling(), classes)
 
-    def _learn(self, posterior: OneAgainstRest, rows: Array, labels: Labels) -> None:
+    def _learn(self, posterior: OneVsRest, rows: Array, labels: Labels) -> None:
         learned = posterior.learn(rows, labels)
         self._posterior = learned
         self.classes_ = learned.classes
@@ -299,16 +283,16 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
 
     @property
     @of_one_moment
-    def history_(self) -> dict[str, float]:
+    def counters_(self) -> dict[str, float]:
         """How often points were evicted, merged or ignored, the sweeps of EP, what was lost.
 
         ``unsettled`` counts how often EP had no fixed point, because rows contradicted each other.
         """
         check_is_fitted(self)
-        return _history(self._posterior.settled)
+        return counters(self._posterior.settled)
 
     def _counters(self) -> dict[str, float]:
-        return {"rows": self.n_seen_} | _history(self._posterior.states)
+        return {"rows": self.n_seen_} | counters(self._posterior.states)
 
     def _check_learned(self) -> Labels:
         n_weights, expected = self._posterior.check(), self.n_features_in_ + self.fit_intercept
@@ -326,9 +310,4 @@ class BayesianLinearClassifier(ClassifierMixin, SingleRows, Saving):
                 f"found parameters that give another {changed} than what was learned with; "
                 "expected the same: set them back, or fit anew"
             )
-        return known.classes
-
-
-def _history(states: tuple[State, ...]) -> dict[str, float]:
-    counted = {name: int(sum(s.counts[i] for s in states)) for name, i in _COUNTED.items()}
-    return counted | {"divergence_lost": float(sum(s.sums[DIVERGENCE_LOST] for s in states))}
+        return checked_classes(known.classes) if len(known.classes) else known.classes

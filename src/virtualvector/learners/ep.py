@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
-from virtualvector.posterior import Settings, Strategy
+from virtualvector.posterior import Settings, presets
 
 
 class EPClassifier(BayesianLinearClassifier):
@@ -13,7 +13,7 @@ class EPClassifier(BayesianLinearClassifier):
     stream. Learning a row costs one visit to it; EP runs to convergence when the posterior is
     read. `log_evidence_` is made of predictions before that, so it is the one of `ADFClassifier`.
     Where EP has no fixed point, because rows without noise contradict each other, the whole
-    posterior is, and ``history_["unsettled"]`` says so.
+    posterior is, and ``counters_["unsettled"]`` says so.
 
     Parameters
     ----------
@@ -50,12 +50,10 @@ class EPClassifier(BayesianLinearClassifier):
         self.max_sweeps = max_sweeps
 
     def _settings(self) -> Settings:
-        return self._settling()._replace(max_sweeps=0)
+        return self._both_settings()[0]
 
     def _settling(self) -> Settings:
-        return self._common_settings()._replace(
-            strategy=int(Strategy.NEVER),
-            merge_pairs=0,
-            tolerance=float(self.tol),
-            max_sweeps=int(self.max_sweeps),
-        )
+        return self._both_settings()[1]
+
+    def _both_settings(self) -> tuple[Settings, Settings]:
+        return presets.ep(self._noise, tolerance=self.tol, max_sweeps=self.max_sweeps)

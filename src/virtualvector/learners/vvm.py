@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from virtualvector.learners.base import BayesianLinearClassifier
-from virtualvector.posterior import Settings, Strategy
-
-_EVICTION = {"divergence": Strategy.DIVERGENCE, "margin": Strategy.MARGIN}
+from virtualvector.posterior import Settings, presets
 
 
 class VVMClassifier(BayesianLinearClassifier):
@@ -40,8 +38,8 @@ class VVMClassifier(BayesianLinearClassifier):
         Whether there is a bias.
     tol : float, default=1e-10
         Expectation propagation ends when no margin moves by more, in standard deviations. At a
-        row that makes a point go, without label noise, a million times as much, but no more than
-        1e-4, will do: the point takes far more with it.
+        row that makes a point go, without label noise, ten million times as much will do, but no
+        more than 1e-3, or 1e-4 without margin noise: the point takes far more with it.
     max_sweeps : int, default=30
         Most sweeps over the points per row.
     half_life : float, optional
@@ -66,7 +64,7 @@ class VVMClassifier(BayesianLinearClassifier):
         The number of rows learned.
     log_evidence_ : float, or ndarray of shape (n_classes,)
         The log-probability of all labels, each predicted before it was learned.
-    history_ : dict
+    counters_ : dict
         How often points were evicted, merged or ignored, the sweeps of EP, the divergence lost.
     n_features_in_ : int
         The number of columns.
@@ -94,7 +92,7 @@ class VVMClassifier(BayesianLinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianLinearClassifier._parameter_constraints,
-        "eviction": [StrOptions(set(_EVICTION))],
+        "eviction": [StrOptions({"divergence", "margin"})],
     }
 
     def __init__(
@@ -123,10 +121,11 @@ class VVMClassifier(BayesianLinearClassifier):
         self.half_life = half_life
 
     def _settings(self) -> Settings:
-        return self._common_settings()._replace(
-            buffer_size=int(self.buffer_size),
-            strategy=int(_EVICTION[self.eviction]),
-            merge_pairs=int(self.merge_pairs),
-            tolerance=float(self.tol),
-            max_sweeps=int(self.max_sweeps),
+        return presets.vvm(
+            self._noise,
+            self.buffer_size,
+            merge_pairs=self.merge_pairs,
+            eviction=self.eviction,
+            tolerance=self.tol,
+            max_sweeps=self.max_sweeps,
         )

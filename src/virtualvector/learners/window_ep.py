@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
-from virtualvector.posterior import Settings, Strategy
+from virtualvector.posterior import Settings, presets
 
 
 class WindowEPClassifier(BayesianLinearClassifier):
     """Bayesian online classification with a Gaussian and the last rows of the stream.
 
-    The points in the buffer are always the newest ones; each leaves its Gaussian stand-in behind.
+    The points in the buffer are always the newest ones; each leaves its site behind.
 
     Parameters
     ----------
@@ -50,10 +50,6 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.half_life = half_life
 
     def _settings(self) -> Settings:
-        return self._common_settings()._replace(
-            buffer_size=int(self.buffer_size),
-            strategy=int(Strategy.OLDEST),
-            merge_pairs=0,
-            tolerance=float(self.tol),
-            max_sweeps=int(self.max_sweeps),
+        return presets.window_ep(
+            self._noise, self.buffer_size, tolerance=self.tol, max_sweeps=self.max_sweeps
         )

@@ -5,7 +5,7 @@ from virtualvector.paper.figure1 import Figure1
 from virtualvector.paper.figures2to4 import Figure2, Figure3, Figure4
 from virtualvector.paper.memory import Memory
 from virtualvector.paper.report import write_report
-from virtualvector.paper.running import run
+from virtualvector.paper.runner import run
 from virtualvector.paper.sphere import Sphere
 from virtualvector.paper.table1 import Table1
 

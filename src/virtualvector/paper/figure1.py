@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from virtualvector.kernels.triangular import Array
+from virtualvector.paper.exact.samplers import billiard, elliptical_slice
+from virtualvector.paper.exact.sphere_geometry import cut_sphere
 from virtualvector.paper.experiment import Experiment, Options, Record, Statement, Task
 from virtualvector.paper.mixture import ROWS_PER_CLASS, Mixture, labelled
-from virtualvector.paper.spherical import cut_sphere
-from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, settle
-from virtualvector.posterior.state import in_words
-from virtualvector.rivals import billiard, elliptical_slice
+from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, run_ep
+from virtualvector.posterior.settings import in_words
+from virtualvector.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +65,7 @@ def estimate_means(rows: Array, signs: Array, label_noise: float) -> dict[str, A
         if settings.strategy == Strategy.NEVER:
             # EP goes over all rows at the end, until nothing moves, instead of after every row.
             state, _ = learn(state, rows, signs, settings._replace(max_sweeps=0))
-            state = settle(state, settings)
+            state = run_ep(state, settings)
         else:
             state, _ = learn(state, rows, signs, settings)
         means[name] = gaussian(state).mean

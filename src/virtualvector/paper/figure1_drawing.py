@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from virtualvector.kernels.triangular import Array
 from virtualvector.paper.experiment import Record
 from virtualvector.paper.figure1 import (
     FLIPPED,
@@ -24,6 +23,7 @@ from virtualvector.paper.figure1 import (
     standard_errors,
 )
 from virtualvector.paper.mixture import ROWS_PER_CLASS
+from virtualvector.types import Array
 
 # Told apart by shape as well as by colour, so that they survive a black-and-white printer.
 _STYLES = {

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from virtualvector.evaluation import error, log_loss
-from virtualvector.kernels.triangular import Array
 from virtualvector.learners import VVMClassifier, WindowEPClassifier
 from virtualvector.paper.experiment import Experiment, Options, Record, Statement, Task
 from virtualvector.paper.problems import FeatureMap, load_problem, typical_distance
+from virtualvector.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from virtualvector.kernels.triangular import Array
+from virtualvector.types import Array
 
 ROWS_PER_CLASS = 150
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from virtualvector.datasets import load_ionosphere, load_spambase, load_thyroid
 from virtualvector.features import RandomFourierFeatures
-from virtualvector.kernels.triangular import Array
+from virtualvector.types import Array
 
 
 class Problem(NamedTuple):
@@ -36,13 +36,13 @@ class FeatureMap(NamedTuple):
         if self.n_features == 0:
             return rows
         random_state = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        waves = RandomFourierFeatures(
+        fourier = RandomFourierFeatures(
             self.n_features // 2,
             bandwidth=self.bandwidth,
             frequencies="independent",  # as in the paper
             random_state=random_state,
         )
-        features: Array = waves.fit_transform(rows)
+        features: Array = fourier.fit_transform(rows)
         return features
 
 

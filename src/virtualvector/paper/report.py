@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from virtualvector.paper.running import write_safely
+from virtualvector.paper.runner import write_safely
 from virtualvector.report.frame import framed
 
 VERDICTS = {True: "reproduced", False: "**not reproduced**", None: "not stated"}

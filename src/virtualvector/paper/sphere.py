@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.triangular import Array
+from virtualvector.paper.exact.sphere_geometry import Region, cut_sphere
 from virtualvector.paper.experiment import Experiment, Options, Record, Statement, Task
 from virtualvector.paper.figure1 import direction
 from virtualvector.paper.mixture import Mixture, labelled
-from virtualvector.paper.spherical import Region, cut_sphere
 from virtualvector.posterior import Gaussian, Settings, empty_state, gaussian, learn
-from virtualvector.posterior.state import POINTS, in_words
+from virtualvector.posterior.settings import in_words
+from virtualvector.posterior.state import POINTS
+from virtualvector.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ class Snapshot(NamedTuple):
     points: Array  # the rows times their labels, at unit length
     region: Region  # the exact posterior: uniform in here
     virtual_points: Array
-    stand_in: Gaussian
+    approximation: Gaussian
 
     @property
     def exact(self) -> Array:
@@ -60,17 +61,22 @@ def take_snapshots(seed: Sequence[int], moments: Sequence[int]) -> list[Snapshot
 
 def describe(snapshot: Snapshot) -> Record:
     """Return the facts about a snapshot."""
-    points, region, virtual, stand_in = snapshot
+    points, region, virtual, approximation = snapshot
     corners = np.vstack([piece.corners for piece in region.pieces])
     kept = _among(virtual, points)
-    cosine = np.clip(snapshot.exact @ direction(stand_in.mean), -1.0, 1.0)
+    cosine = np.clip(snapshot.exact @ direction(approximation.mean), -1.0, 1.0)
 
     def margins(points: Array) -> Array:
         """In standard deviations, as in section 3.1."""
-        size: Array = points @ stand_in.mean / np.linalg.norm(points @ stand_in.factor.T, axis=1)
+        size: Array = (
+            points @ approximation.mean / np.linalg.norm(points @ approximation.factor.T, axis=1)
+        )
         return size
 
-    drawn = stand_in.mean + np.random.default_rng(0).normal(size=(_SAMPLES, 3)) @ stand_in.factor
+    drawn = (
+        approximation.mean
+        + np.random.default_rng(0).normal(size=(_SAMPLES, 3)) @ approximation.factor
+    )
     both = cut_sphere(np.vstack([points, virtual]))
     return {
         "rows": len(points),
@@ -83,14 +89,14 @@ def describe(snapshot: Snapshot) -> Record:
         "edges_kept_as_virtual_points": len(set(kept.tolist()) & set(region.edges)),
         "share_of_region_cut_off_by_virtual_points": max(0.0, 1.0 - both.area / region.area),
         "area_left_by_virtual_points": cut_sphere(virtual).area,
-        "mass_of_stand_in_inside": float(np.mean(np.all(drawn @ points.T > 0.0, axis=1))),
+        "mass_of_approximation_inside": float(np.mean(np.all(drawn @ points.T > 0.0, axis=1))),
         "angle_of_means_in_degrees": float(np.degrees(np.arccos(cosine))),
         "length_of_exact_mean": float(np.linalg.norm(region.posterior_mean)),
-        "length_of_stand_in_mean": float(np.linalg.norm(stand_in.mean)),
+        "length_of_approximation_mean": float(np.linalg.norm(approximation.mean)),
         "median_margin_of_rows": float(np.median(margins(points))),
         "median_margin_of_virtual_points": float(np.median(margins(virtual))),
         **{f"exact_{k}": float(w) for k, w in enumerate(region.posterior_mean, 1)},
-        **{f"mean_{k}": float(w) for k, w in enumerate(stand_in.mean, 1)},
+        **{f"mean_{k}": float(w) for k, w in enumerate(approximation.mean, 1)},
     }
 
 
@@ -110,8 +116,8 @@ class Sphere(Experiment):
         "Every row's plane (grey) cuts the sphere; the hatched polygon is what is left, and the "
         "exact posterior is uniform in it. Orange, dashed: the planes of VVM's virtual points, at "
         f"most {SETTINGS.buffer_size}. Blue: the directions in which one sees the ellipsoids of "
-        "one and two standard deviations of its Gaussian stand-in. Above: the sphere, seen from "
-        "where the mean is at the end. Below: a map around the exact mean, larger and larger."
+        "one and two standard deviations of its Gaussian approximation. Above: the sphere, seen "
+        "from where the mean is at the end. Below: a map around the exact mean, larger and larger."
     )
 
     def plan(self, options: Options, records: Sequence[Record]) -> list[Task]:
@@ -180,8 +186,8 @@ class Sphere(Experiment):
             Statement(
                 "The posterior is approximated by a Gaussian.",
                 f"{after} the means point {listed('angle_of_means_in_degrees', '.2g')} degrees "
-                f"apart, and {listed('mass_of_stand_in_inside', '.2f')} of the Gaussian's mass is "
-                "inside the polygon, as all of the posterior's is.",
+                f"apart, and {listed('mass_of_approximation_inside', '.2f')} of the Gaussian's "
+                "mass is inside the polygon, as all of the posterior's is.",
                 None,
             ),
         ]
@@ -247,7 +253,7 @@ def _legend_handles() -> list[Any]:
         "edge of it": _EDGE,
         "a row's plane": _ROW,
         "a virtual point's plane": _VIRTUAL,
-        "stand-in, 1 sd": {"color": "#0072b2", "lw": 2.0},
+        "q̃, 1 sd": {"color": "#0072b2", "lw": 2.0},
         "2 sd": {"color": "#0072b2", "lw": 1.2, "ls": ":"},
         "its mean": _MEAN,
         "exact mean": _EXACT,
@@ -312,19 +318,19 @@ def _draw_view(
         for edge, start, end in zip(piece.edges, piece.corners, following, strict=True):
             if edge >= 0:
                 axes.plot(*project(_arc(start, end)), **_EDGE)
-    distances = distance_of_ray(w, snapshot.stand_in)
+    distances = distance_of_ray(w, snapshot.approximation)
     levels = [level for level in (1.0, 2.0) if np.nanmin(distances) < level < np.nanmax(distances)]
     if levels:
         axes.contour(*grid, distances, levels=levels, **_STAND_IN)
-    axes.plot(*project(direction(snapshot.stand_in.mean)[None]), **_MEAN)
+    axes.plot(*project(direction(snapshot.approximation.mean)[None]), **_MEAN)
     axes.plot(*project(snapshot.exact[None]), **_EXACT)
 
 
-def distance_of_ray(w: Array, stand_in: Gaussian) -> Array:
+def distance_of_ray(w: Array, approximation: Gaussian) -> Array:
     """Return how many standard deviations from the mean the ray through w comes nearest."""
-    precision = np.linalg.inv(stand_in.covariance)
-    along = np.maximum(w @ precision @ stand_in.mean, 0.0)  # a ray has one end
-    squared = stand_in.mean @ precision @ stand_in.mean - along**2 / np.einsum(
+    precision = np.linalg.inv(approximation.covariance)
+    along = np.maximum(w @ precision @ approximation.mean, 0.0)  # a ray has one end
+    squared = approximation.mean @ precision @ approximation.mean - along**2 / np.einsum(
         "...i,ij,...j", w, precision, w
     )
     distance: Array = np.sqrt(np.maximum(squared, 0.0))

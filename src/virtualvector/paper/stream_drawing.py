@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from virtualvector.kernels.triangular import Array
+from virtualvector.types import Array
 
 Curves = dict[str, tuple[Array, Array]]
 

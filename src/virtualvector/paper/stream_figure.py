@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
-from virtualvector.evaluation import contenders, cumulative_error, log_loss, predict_then_learn
-from virtualvector.kernels.triangular import Array
+from virtualvector.evaluation import all_learners, cumulative_error, log_loss, predict_then_learn
 from virtualvector.paper.experiment import Experiment, Options, Record, Statement, Task
 from virtualvector.paper.problems import FeatureMap, Problem, load_problem, typical_distance
 from virtualvector.paper.validation import Noise, Validation, choose, validate
+from virtualvector.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,7 +135,7 @@ class StreamFigure(Experiment):
 
         Each row is predicted, then learned.
         """
-        model = contenders(rows.shape[1], self.stream.buffer_size)[learner.partition(",")[0]]
+        model = all_learners(rows.shape[1], self.stream.buffer_size)[learner.partition(",")[0]]
         classes = np.array([0, 1])
         said = predict_then_learn(model.set_params(**parameters), rows, labels, classes)
         loss = None

@@ -1,21 +1,22 @@
 """The posterior over the weights: its state, how rows change it, the Gaussian it stands for."""
 
-from virtualvector.posterior.gaussian import Gaussian, gaussian, settle
-from virtualvector.posterior.learning import (
-    Learning,
+from virtualvector.posterior.engine import (
+    Engine,
     learn,
     learn_in_place,
     mirror,
     with_more_weights,
 )
-from virtualvector.posterior.memory import Events
+from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
 from virtualvector.posterior.prediction import log_probabilities, standardised_margins
-from virtualvector.posterior.state import Settings, State, Strategy, copy_state, empty_state
+from virtualvector.posterior.settings import Settings, Strategy
+from virtualvector.posterior.state import State, copy_state, empty_state
+from virtualvector.posterior.workspace import Events
 
 __all__ = [
+    "Engine",
     "Events",
     "Gaussian",
-    "Learning",
     "Settings",
     "State",
     "Strategy",
@@ -26,7 +27,7 @@ __all__ = [
     "learn_in_place",
     "log_probabilities",
     "mirror",
-    "settle",
+    "run_ep",
     "standardised_margins",
     "with_more_weights",
 ]

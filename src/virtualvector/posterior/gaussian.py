@@ -6,20 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled
-from virtualvector.kernels.tables import Table
-from virtualvector.kernels.triangular import Array
-from virtualvector.posterior.memory import memory_for, parts_at
-from virtualvector.posterior.propagation import propagate
-from virtualvector.posterior.stand_in import absorb_stand_ins, refresh
-from virtualvector.posterior.state import (
-    POINTS,
-    SWEEPS,
-    UNSETTLED,
-    Settings,
-    State,
-    copy_state,
-)
+from virtualvector.jit.compiled import compiled
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.posterior.approximation import absorb_sites, refresh
+from virtualvector.posterior.ep import propagate
+from virtualvector.posterior.settings import Settings
+from virtualvector.posterior.state import POINTS, SWEEPS, UNSETTLED, State, copy_state
+from virtualvector.posterior.workspace import arguments_for, parts_at
+from virtualvector.types import Array
 
 
 class Gaussian(NamedTuple):
@@ -35,9 +29,9 @@ class Gaussian(NamedTuple):
 
 
 def gaussian(state: State) -> Gaussian:
-    """Return q̃ (eq. 9): the residual times the stand-ins of all points.
+    """Return q̃ (eq. 9): the residual times the sites of all points.
 
-    Nothing is inverted: every stand-in is absorbed by a copy of the residual, as if all points were
+    Nothing is inverted: every site is absorbed by a copy of the residual, as if all points were
     evicted.
 
     Examples
@@ -49,12 +43,12 @@ def gaussian(state: State) -> Gaussian:
     """
     n = int(state.counts[POINTS])
     mean, factor = state.mean.copy(), state.factor.copy()
-    sites = (state.points[:n], state.precisions[:n].copy(), state.shifts[:n].copy())
-    absorb_stand_ins(mean, factor, *sites, np.empty_like(mean), np.empty_like(mean))
+    sites = (state.points[:n], state.site_precisions[:n].copy(), state.site_shifts[:n].copy())
+    absorb_sites(mean, factor, *sites, np.empty_like(mean), np.empty_like(mean))
     return Gaussian(mean, factor)
 
 
-def settle(state: State, settings: Settings) -> State:
+def run_ep(state: State, settings: Settings) -> State:
     """Run EP on a copy of the state until nothing moves.
 
     The engine does as much after each row as its settings allow; this goes on from there. If there
@@ -62,16 +56,16 @@ def settle(state: State, settings: Settings) -> State:
     counts as unsettled.
     """
     state = copy_state(state)
-    memory = Table(memory_for(state, settings))
-    sweeps, served = _propagate(memory.address)
+    table = StructTable(arguments_for(state, settings))
+    sweeps, served = _propagate(table.address)
     state.counts[SWEEPS] += sweeps
     state.counts[UNSETTLED] += not served
     return state
 
 
 @compiled
-def _propagate(memory: int) -> tuple[int, bool]:
-    state, settings, work, _ = parts_at(memory)
+def _propagate(address: int) -> tuple[int, bool]:
+    state, settings, work, _ = parts_at(address)
     sweeps, served = propagate(state, settings, False, work)
     if not served:
         refresh(state, work)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from virtualvector.kernels.compiled import compiled
+from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.likelihood import clip_margin, log_probability
-from virtualvector.kernels.triangular import Array
 from virtualvector.posterior.gaussian import Gaussian
-from virtualvector.posterior.step import write_points
+from virtualvector.posterior.point import write_points
+from virtualvector.types import Array
 
 _ROWS_AT_ONCE = 4096
 

@@ -7,38 +7,36 @@ noise sᵢ² = s²/|x|², which is the same factor. Nothing under- or overflows 
 distances between points need no normalising, and the midpoint of two points is their bisector.
 
 Two spaces. The points act on the weights only through their n margins u = Bw. While there is room
-for no more points than weights, the Gaussian stand-in q̃ of q (eq. 9) is kept as the distribution of
+for no more points than weights, the approximation q̃ of q (eq. 9) is kept as the distribution of
 those margins; when there are more, as that of the d weights. While all rows have enough noise to
 keep margins apart, the limit is twice as many points. Arrays of the other space are empty.
 """
 
 from __future__ import annotations
 
-import math
-from enum import IntEnum
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from virtualvector.kernels.alignment import aligned_copies, aligned_zeros
-from virtualvector.kernels.triangular import Array, whole_vectors
-
-IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+from virtualvector.jit.alignment import aligned_copies, aligned_zeros
+from virtualvector.jit.compiled import compiled
+from virtualvector.kernels.triangular import whole_vectors
+from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points
+from virtualvector.types import Array, IntArray
 
 # Places in `State.counts` and `State.sums`.
 POINTS, ROWS, EVICTED, MERGED, IGNORED, SWEEPS, UNSETTLED = range(7)
 LOG_EVIDENCE, DIVERGENCE_LOST = range(2)
-# Columns of `State.seen`.
-SEEN_MEAN, SEEN_VARIANCE, SEEN_EASE, SEEN_DIVERGENCE = range(4)
-
-
-class Strategy(IntEnum):
-    """Ways to lose a point."""
-
-    DIVERGENCE = 0  # the one whose factor is closest to a Gaussian
-    MARGIN = 1  # the one farthest from the decision boundary
-    OLDEST = 2  # the one that came first: window-EP
-    NEVER = 3  # none: EP
+_COUNTED = {
+    "evicted": EVICTED,
+    "merged": MERGED,
+    "ignored": IGNORED,
+    "sweeps": SWEEPS,
+    "unsettled": UNSETTLED,
+}
+# Columns of `State.matched`.
+MATCHED_MEAN, MATCHED_VARIANCE, MATCHED_EASE, MATCHED_DIVERGENCE = range(4)
 
 
 class State(NamedTuple):
@@ -47,21 +45,21 @@ class State(NamedTuple):
     # The residual r(w), eq. 8.
     mean: Array  # (d,)
     factor: Array  # (d, d), lower triangular
-    # The virtual points bᵢ, eq. 7, and the stand-ins exp(νu − ½τu²) of their factors, eq. 9.
+    # The virtual points bᵢ, eq. 7, and the sites exp(νu − ½τu²) of their factors, eq. 9.
     points: Array  # (c, d)
     noises: Array  # (c,)  sᵢ²
-    born: IntArray  # (c,)  the number of the row that brought the point
-    precisions: Array  # (c,)  τᵢ
-    shifts: Array  # (c,)  νᵢ
+    row_numbers: IntArray  # (c,)  the number of the row that brought the point
+    site_precisions: Array  # (c,)  τᵢ
+    site_shifts: Array  # (c,)  νᵢ
     # Margin space: the margins under r and under q̃. Rows over points are filled up with zeros to
     # a width w that is a multiple of 16, so that loops over them run at full speed.
     products: Array  # (d, w)  U bᵢ, in columns
-    fresh: Array  # (c,)  |U bᵢ|² when the product was last computed from U
+    variances_at_refresh: Array  # (c,)  |U bᵢ|² when the product was last computed from U
     gram: Array  # (w, w)  bᵢᵀV bⱼ
     margins: Array  # (w,)  means under q̃
     covariances: Array  # (w, w)  under q̃
-    # What each stand-in was last matched to, and what followed from it: see `propagation.py`.
-    seen: Array  # (c, 4)
+    # The margin that each site was last matched at, and what followed from it: see `ep.py`.
+    matched: Array  # (c, 4)
     # Weight space: the weights under q̃.
     weight_mean: Array  # (d,)
     weight_factor: Array  # (d, d)
@@ -71,30 +69,10 @@ class State(NamedTuple):
     sums: Array
 
 
-class Settings(NamedTuple):
-    """How to learn."""
-
-    label_noise: float = 0.0  # ε
-    margin_noise: float = 0.0  # s², in units of the prior variance
-    buffer_size: int = 30  # points kept between rows
-    strategy: int = int(Strategy.DIVERGENCE)
-    merge_pairs: int = 5  # k, the closest pairs that are tried; 0: never merge
-    tolerance: float = 1e-10
-    max_sweeps: int = 30
-    half_life: float = math.inf  # rows until half is forgotten; infinite: nothing ever is
-
-
-def in_words(settings: Settings) -> dict[str, float | str]:
-    """Return settings by name, for people and for JSON, which knows no infinity."""
-    return {
-        name: "never" if value == math.inf else value for name, value in settings._asdict().items()
-    }
-
-
-def plain(settings: Settings) -> Settings:
-    """Return the same settings as Python numbers: code is compiled for each set of types."""
-    kinds = (float, float, int, int, int, float, int, float)
-    return Settings._make(kind(value) for kind, value in zip(kinds, settings, strict=True))
+@compiled
+def in_margin_space(state: State) -> bool:
+    """Whether q̃ is kept as the distribution of the margins."""
+    return state.gram.shape[0] > 0
 
 
 def empty_state(
@@ -110,6 +88,7 @@ def empty_state(
     >>> state.points.shape, state.covariances.shape, state.weight_factor.shape
     ((11, 3), (0, 0), (3, 3))
     """
+    check_settings(settings)
     d = n_weights
     c = min(capacity, most_points(settings))
     if margin_space is None:
@@ -123,15 +102,15 @@ def empty_state(
         "factor": (d, d),
         "points": (c, d),
         "noises": (c,),
-        "born": (c,),
-        "precisions": (c,),
-        "shifts": (c,),
+        "row_numbers": (c,),
+        "site_precisions": (c,),
+        "site_shifts": (c,),
         "products": (d if margin_space else 0, width),
-        "fresh": (in_margins,),
+        "variances_at_refresh": (in_margins,),
         "gram": (width, width),
         "margins": (width,),
         "covariances": (width, width),
-        "seen": (in_margins, 4),
+        "matched": (in_margins, 4),
         "weight_mean": (in_weights,),
         "weight_factor": (in_weights, in_weights),
         "distances": (merging, merging),
@@ -139,29 +118,31 @@ def empty_state(
         "sums": (2,),
     }
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("born", "counts"):
+    for name in ("row_numbers", "counts"):
         arrays[name] = arrays[name].view(np.int64)
     for name in ("factor", "weight_factor"):
         np.fill_diagonal(arrays[name], 1.0)
     return State(**arrays)
 
 
-def most_points(settings: Settings) -> int:
-    """How many points there can be while a row is learned."""
-    if settings.strategy == Strategy.NEVER:
-        return np.iinfo(np.int64).max
-    return settings.buffer_size + 1
-
-
-def may_merge(settings: Settings) -> bool:
-    """Whether points may ever be merged."""
-    return (
-        settings.merge_pairs > 0
-        and settings.buffer_size > 0
-        and settings.strategy in (Strategy.DIVERGENCE, Strategy.MARGIN)
-    )
-
-
 def copy_state(state: State) -> State:
     """Return a state of its own memory."""
     return State._make(aligned_copies(state))
+
+
+def counters(states: Iterable[State]) -> dict[str, float]:
+    """Return what has happened to the points of some posteriors, summed over them.
+
+    How many were ``evicted``, ``merged`` or ``ignored``, the ``sweeps`` of EP, how often it was
+    ``unsettled``, because rows contradicted each other, and the ``divergence_lost``.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.settings import Settings
+    >>> from virtualvector.posterior.state import counters, empty_state
+    >>> counters([empty_state(2, Settings())])["evicted"]
+    0
+    """
+    states = list(states)
+    counted = {name: int(sum(s.counts[i] for s in states)) for name, i in _COUNTED.items()}
+    return counted | {"divergence_lost": float(sum(s.sums[DIVERGENCE_LOST] for s in states))}

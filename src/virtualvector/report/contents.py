@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from virtualvector.evaluation.metrics import Array
 from virtualvector.evaluation.tally import Tally
+from virtualvector.types import Array
 
 
 class Weight(NamedTuple):
@@ -39,7 +39,7 @@ class Report(NamedTuple):
     tally: Tally
     weights: list[Weight]  # the most certain first
     points: Points | None  # of the most trusted expert; None if that has no place for them
-    buffer: dict[str, float]  # evicted, merged, divergence_lost, divergence_kept ...
+    buffer: dict[str, float]  # evicted, merged, divergence_lost, divergence_score ...
     experts: list[dict[str, Any]]  # expert (in words), weight, awake; the most trusted first
     history: list[tuple[int, dict[str, float]]]  # rows seen, and the weight of each expert then
     parameters: dict[str, str]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.auto.experts import Expert
-from virtualvector.evaluation.displays import describe, in_words
+from virtualvector.auto.experts import Expert, describe
+from virtualvector.auto.history import in_words
 from virtualvector.evaluation.tally import Tally
-from virtualvector.posterior.losing.kept import divergence_kept
+from virtualvector.posterior.reduction.score import divergence_score
 from virtualvector.report.contents import Points, Report, Weight
 
 
@@ -39,7 +39,7 @@ def of_model(
     two = len(tally.classes) == 2
     weights = [
         Weight(str(w["column"]), "" if two else str(w["class"]), w["mean"], w["deviation"])
-        for w in model.coefficients_
+        for w in model.weight_table_
     ]
     experts = [
         {
@@ -47,7 +47,7 @@ def of_model(
             "weight": expert["weight"],
             "awake": expert["awake"],
         }
-        for expert in model.weights_
+        for expert in model.experts_
     ]
     return Report(
         title=title,
@@ -55,7 +55,7 @@ def of_model(
         tally=tally,
         weights=sorted(weights, key=lambda weight: -weight.certainty),
         points=_points(model, weights),
-        buffer=model.counters_ | {"divergence_kept": _divergence_kept(model)},
+        buffer=model.counters_ | {"divergence_score": _divergence_kept(model)},
         experts=sorted(experts, key=lambda expert: -expert["weight"]),
         history=in_words(model.history_),
         parameters=_parameters(model),
@@ -64,7 +64,7 @@ def of_model(
 
 def _points(model: AutoVVMClassifier, weights: list[Weight]) -> Points | None:
     """Return the points of the most trusted expert, those of all classes one after the other."""
-    trusted = max(model.weights_, key=lambda expert: expert["weight"])
+    trusted = max(model.experts_, key=lambda expert: expert["weight"])
     if trusted["buffer_size"] == 0 or not weights:
         return None
     found = model.virtual_points_
@@ -79,7 +79,7 @@ def _points(model: AutoVVMClassifier, weights: list[Weight]) -> Points | None:
 def _divergence_kept(model: AutoVVMClassifier) -> float:
     """Return what the points kept by all experts tell beyond a Gaussian, as counters are."""
     return sum(
-        divergence_kept(state, posterior.settings)
+        divergence_score(state, posterior.settings)
         for posterior in model._committee.posteriors
         for state in posterior.states
     )

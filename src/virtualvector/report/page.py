@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from virtualvector.report import choice, pictures, words
+from virtualvector.report import phrases, pictures, selection
 from virtualvector.report.contents import Report
 from virtualvector.report.frame import templates
 
@@ -25,16 +25,21 @@ def render(report: Report) -> str:
     >>> import numpy as np
     >>> from virtualvector.evaluation import Tally
     >>> from virtualvector.report import Report, Weight, render
-    >>> said = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
-    >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), said)
+    >>> predicted = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
+    >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), predicted)
     >>> weights = [Weight("<CAPITALS>", "", 1.2, 0.3)]
     >>> page = render(Report("e-mail", {}, tally, weights, None, {}, [], [], {}))
     >>> "<bdi>e-mail</bdi>" in page, "&lt;CAPITALS&gt;" in page
     (True, True)
     """
     environment = templates()
-    environment.globals |= {"choice": choice, "pictures": pictures, "words": words, "zip": zip}
-    environment.filters |= {"number": words.number, "percent": words.percent}
+    environment.globals |= {
+        "selection": selection,
+        "pictures": pictures,
+        "phrases": phrases,
+        "zip": zip,
+    }
+    environment.filters |= {"number": phrases.number, "percent": phrases.percent}
     page = environment.get_template("page.html").render(report._asdict())
     # Names may hold halves of characters, which no file can.
     return page.encode("utf-8", "replace").decode()

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from virtualvector.evaluation.displays import ReliabilityDisplay, WeightsDisplay
 from virtualvector.evaluation.tally import Tally
-from virtualvector.report.choice import equal_parts
 from virtualvector.report.contents import Points
+from virtualvector.report.phrases import event, percent, wrong_between
+from virtualvector.report.selection import equal_parts
 from virtualvector.report.svg import inline_svg, short
-from virtualvector.report.words import event, percent, wrong_between
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

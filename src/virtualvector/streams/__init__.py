@@ -1,8 +1,8 @@
 """Reading tables: from a name, a file or a pipe to rows and labels."""
 
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.batches import Batch
 from virtualvector.streams.columns import MISSING, PEEK, Column
-from virtualvector.streams.pieces import Batch
 from virtualvector.streams.reader import Reader, open_rows
 from virtualvector.streams.table import Stream, read
 

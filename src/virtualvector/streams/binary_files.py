@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from virtualvector.streams.bad_input import Damaged
+from virtualvector.streams.arrow_tables import Typed
+from virtualvector.streams.arrow_validation import TEXT
+from virtualvector.streams.bad_input import BadInput, Damaged
+from virtualvector.streams.batches import BATCH
 from virtualvector.streams.chunks import why
-from virtualvector.streams.limits import CELLS, room_for
+from virtualvector.streams.limits import CELLS, may_repeat, room_for
 from virtualvector.streams.messages import Messages
 from virtualvector.streams.pages import load_of
-from virtualvector.streams.pieces import BATCH
-from virtualvector.streams.typed import Typed
-from virtualvector.streams.validity import TEXT
+from virtualvector.streams.survival import survives
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +47,9 @@ def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
         page_checksum_verification=True,
     )
 
+    if not survives(lambda: _look_at_columns(file)):
+        raise BadInput(f"{name}: found damaged metadata; expected that of a Parquet file.")
+
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         for groups, _, at_once in _portions(file, path, size, columns):
             try:
@@ -54,6 +58,14 @@ def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
                 raise Damaged(why(error), _culprit(file, groups, columns)) from error
 
     return Typed(name, file.schema_arrow, batches, missing, file.metadata.num_rows)
+
+
+def _look_at_columns(file: ParquetFile) -> None:
+    """Look at what is said of each column; where that cannot be, Arrow ends the process."""
+    for group in range(file.metadata.num_row_groups):
+        row_group = file.metadata.row_group(group)
+        for column in range(row_group.num_columns):
+            row_group.column(column)
 
 
 def _portions(file: ParquetFile, path: Path, size: int, columns: list[str]) -> Iterator[_Portion]:
@@ -92,6 +104,12 @@ def _weighed(
             load = load_of(raw, size, column)
         except Damaged as error:
             raise Damaged(error.said, name) from error
+        if not may_repeat(load.entry, meta.num_rows, column.total_compressed_size):
+            raise Damaged(
+                f"found {meta.num_rows:,} rows with texts of up to {load.entry:,} bytes in "
+                f"{column.total_compressed_size:,} bytes; expected fewer, or shorter ones",
+                name,
+            )
         packed += column.total_compressed_size
         held += load.page
         cells += load.cell

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.bytes_in import FAILURES
+from virtualvector.streams.byte_source import FAILURES
 from virtualvector.streams.limits import LONGEST_ROW
 
 BOM = b"\xef\xbb\xbf"

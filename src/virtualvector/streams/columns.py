@@ -17,6 +17,7 @@ MISSING = ("", "NA", "N/A", "null", "?")
 PEEK = 100  # rows that decide what a column holds
 BLANKS = " \t"  # which do not count around what a cell holds
 
+_SHORT = 1000  # characters of a number
 _NUMBER = re.compile(
     r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII
 )
@@ -28,12 +29,12 @@ class Column(NamedTuple):
     Examples
     --------
     >>> from virtualvector.streams import Column
-    >>> Column("town", named=True)
-    Column(name='town', named=True)
+    >>> Column("town", categorical=True)
+    Column(name='town', categorical=True)
     """
 
     name: str
-    named: bool  # holds names rather than numbers
+    categorical: bool  # rather than numeric
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,13 @@ class Plan:
     @cached_property
     def wanted(self) -> tuple[Column, ...]:
         """The columns, then the label."""
-        label = () if self.label is None else (Column(self.label, named=True),)
+        label = () if self.label is None else (Column(self.label, categorical=True),)
         return (*self.columns, *label)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The columns that hold names, the label among them."""
-        return frozenset(column.name for column in self.wanted if column.named)
+        """The columns that are categorical, the label among them."""
+        return frozenset(column.name for column in self.wanted if column.categorical)
 
     @property
     def rows_at_once(self) -> int:
@@ -81,7 +82,19 @@ def number_in(text: str) -> float | None:
     (1000.0, -inf, None)
     """
     text = text.strip(BLANKS)
+    if len(text) > _SHORT:  # of long ones, Python's ways take the square of their length
+        return _long_number(text)
     return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _long_number(text: str) -> float | None:
+    import pyarrow as pa
+
+    try:
+        number: float = pa.scalar(text).cast(pa.float64()).as_py()
+    except pa.ArrowInvalid:
+        return None
+    return number
 
 
 def check_names(place: str, names: Sequence[str]) -> None:

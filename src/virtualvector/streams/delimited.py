@@ -53,7 +53,7 @@ class Delimited(Text):
         ]
         _check_header(f"{name}, line {head.line}", self._header, delimiter, least)
         super().__init__(name, chain([head.after(end)], parts), cut, missing)
-        self.columns = tuple(Column(name, self._named(name)) for name in self._header)
+        self.columns = tuple(Column(name, self._is_categorical(name)) for name in self._header)
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
         """Yield the first line of each record, and its cells."""
@@ -78,7 +78,9 @@ class Delimited(Text):
 
         if chunk.data.startswith(BOM):  # Arrow would take it for the beginning of the file
             return None
-        types = {name: pa.string() if named else pa.float64() for name, named in plan.wanted}
+        types = {
+            name: pa.string() if categorical else pa.float64() for name, categorical in plan.wanted
+        }
         missing = [before + text + after for text in plan.missing for before, after in _PADDING]
         try:
             return arrow.read_csv(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.streams.batches import Batch
 from virtualvector.streams.columns import Column
-from virtualvector.streams.pieces import Batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,8 +44,8 @@ class RowDigest:
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        self._numbers = [column.name for column in columns if not column.named]
-        self._texts = [column.name for column in columns if column.named]
+        self._numbers = [column.name for column in columns if not column.categorical]
+        self._texts = [column.name for column in columns if column.categorical]
         # Numbers row by row; of each column of texts, and of the labels, lengths and characters.
         self._hashes = [_new() for _ in range(1 + 2 * (len(self._texts) + 1))]
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple, Protocol
 
+from virtualvector.streams.arrow_tables import shipped
 from virtualvector.streams.bad_input import BadInput, Damaged
+from virtualvector.streams.batches import Piece
 from virtualvector.streams.binary_files import arrow, parquet
-from virtualvector.streams.bytes_in import CHUNK, blocks
+from virtualvector.streams.byte_source import CHUNK, blocks
 from virtualvector.streams.chunks import BOM, why
 from virtualvector.streams.columns import MISSING, Column, Plan
 from virtualvector.streams.delimited import Delimited
 from virtualvector.streams.json_lines import JsonLines
-from virtualvector.streams.pieces import Piece
 from virtualvector.streams.sources import BINARY, Source
 from virtualvector.streams.svmlight import SvmLight
-from virtualvector.streams.typed import shipped
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 BLANK = 100  # blocks that are looked at for what is not blank

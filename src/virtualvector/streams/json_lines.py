@@ -44,7 +44,7 @@ class JsonLines(Text):
         if not names:
             self._raise_for_no_columns()
         check_names(name, list(names))
-        self.columns = tuple(Column(name, self._named(name)) for name in names)
+        self.columns = tuple(Column(name, self._is_categorical(name)) for name in names)
         self._keys = frozenset(names)
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
@@ -62,7 +62,7 @@ class JsonLines(Text):
         import pyarrow as pa
         from pyarrow import json as arrow
 
-        types = {name: self._type(name, named) for name, named in plan.wanted}
+        types = {name: self._type(name, categorical) for name, categorical in plan.wanted}
         if None in types.values() or not _is_plain(chunk.data):
             return None
         try:
@@ -78,8 +78,8 @@ class JsonLines(Text):
             return None
         return pa.table(
             {
-                name: table[name].cast(pa.string()) if named else table[name]
-                for name, named in plan.wanted
+                name: table[name].cast(pa.string()) if categorical else table[name]
+                for name, categorical in plan.wanted
             }
         )
 
@@ -91,11 +91,11 @@ class JsonLines(Text):
                 return Problem(key, f"found {cell}; expected a name, or null where it is missing.")
         return super()._row(record, plan)
 
-    def _type(self, name: str, named: bool) -> pa.DataType | None:
+    def _type(self, name: str, categorical: bool) -> pa.DataType | None:
         """Return the type by which Arrow is to read a column, if the first rows agree on one."""
         import pyarrow as pa
 
-        if not named:
+        if not categorical:
             return pa.float64()
         cells = [cell for record in self._first if (cell := record.get(name)) is not None]
         kinds = {type(cell) for cell in cells}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LONGEST_ROW = 2**22  # bytes of a record of text
 LONGEST_LABEL = 1000  # characters; labels are held in arrays as wide as the longest of them
-LONGEST_CELL = 2**16  # characters of a name
+LONGEST_CELL = 2**16  # characters of a category
 LONGEST_COLUMN = 1000  # characters of what a column is called
 WIDEST = 20_000  # columns; what is learned of them grows with the square
 CELLS = 2**22  # of rows that are taken up at once
@@ -12,6 +12,21 @@ LOOKED_AT = 2**23  # bytes of text that decide what columns hold
 
 UNPACKED = 2**28  # bytes that compressed data may become, however little it is
 RATIO = 16  # times that compressed data may grow beyond that
+
+REPEATED = 2**34  # bytes of texts that are written once and used by many rows
+REPEATED_RATIO = 10_000  # times that they may be more than what is in the file
+
+
+def may_repeat(n_bytes: int, n_rows: int, packed: int = 0) -> bool:
+    """Whether so many rows may use a text of so many bytes, in a file with so many.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.limits import may_repeat
+    >>> may_repeat(100, 10**6, packed=10**5), may_repeat(10**6, 300_000, packed=3000)
+    (True, False)
+    """
+    return n_bytes * n_rows <= REPEATED + REPEATED_RATIO * packed
 
 
 def room_for(packed: int) -> int:

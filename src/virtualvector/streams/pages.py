@@ -33,6 +33,7 @@ class Load(NamedTuple):
 
     page: int = 0  # bytes, compressed or not, that are held at once
     cell: float = 0.0  # bytes of a text, the mean of the page where they are longest
+    entry: int = 0  # bytes of the longest text in a dictionary
 
 
 class Page(NamedTuple):
@@ -61,7 +62,7 @@ def load_of(file: BinaryIO, size: int, column: Any) -> Load:
                 raise Damaged(f"found a page of {page.n_values:,} texts; expected smaller pages")
             cell = max(cell, _cell(page, entry))
         largest = max(largest, held)
-    return Load(largest, cell)
+    return Load(largest, cell, entry)
 
 
 def _cell(page: Page, entry: int) -> float:

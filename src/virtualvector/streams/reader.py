@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, Self
 
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.batches import Batch, clean
 from virtualvector.streams.columns import MISSING, Column, Plan
-from virtualvector.streams.deciding import check_columns, check_labels, choose_label, with_names
 from virtualvector.streams.formats import Options, Rows, open_source
-from virtualvector.streams.pieces import Batch, clean
+from virtualvector.streams.schema import check_columns, check_labels, choose_label, with_categorical
 from virtualvector.streams.sources import Source, find_sources
 from virtualvector.streams.svmlight import indices_in, indices_of
 
@@ -22,7 +22,7 @@ def open_rows(
     label: str | None = None,
     labelled: bool = True,
     columns: Sequence[Column] | None = None,
-    names: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     missing: Sequence[str] = MISSING,
     format: str | None = None,
     on_error: Literal["stop", "skip"] = "stop",
@@ -43,8 +43,8 @@ def open_rows(
         Whether labels are read. If not, the column ``label`` is left out if it is there.
     columns : sequence of Column, optional
         What a model expects. By default the first rows decide which columns hold numbers.
-    names : sequence of str, default=()
-        Columns that hold names even if they look like numbers.
+    categorical : sequence of str, default=()
+        Columns that are categorical even if they look like numbers.
     missing : sequence of str
         Texts that mean that there is no value.
     format : str, optional
@@ -83,7 +83,7 @@ def open_rows(
         seed=seed,
         indices=indices,
     )
-    return Reader(found, options, label, labelled, columns, names, stop=on_error == "stop")
+    return Reader(found, options, label, labelled, columns, categorical, stop=on_error == "stop")
 
 
 class Reader:
@@ -118,7 +118,7 @@ class Reader:
         label: str | None,
         labelled: bool,
         columns: Sequence[Column] | None,
-        names: Sequence[str],
+        categorical: Sequence[str],
         stop: bool,
     ) -> None:
         self._sources, self._options, self._stop = sources, options, stop
@@ -135,7 +135,9 @@ class Reader:
             self.label, self.label_reason = choose_label(source, present, label)
         outside = (self.label, self._ignored)
         found = tuple(column for column in rows.columns if column.name not in outside)
-        self.columns = with_names(source, found, names) if columns is None else tuple(columns)
+        self.columns = (
+            with_categorical(source, found, categorical) if columns is None else tuple(columns)
+        )
         if not self.columns:
             raise BadInput(f"{source}: found no column to learn from; expected one or more.")
         self._plan = Plan(self.columns, self.label, options.missing, learned=columns is not None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.streams.bytes_in import blocks
+from virtualvector.streams.byte_source import blocks
 from virtualvector.streams.chunks import Chunk, after_last_line, chunks, line_ends
 from virtualvector.streams.columns import Column, Plan, Problem, number_in, shown
 from virtualvector.streams.limits import WIDEST
@@ -39,8 +39,8 @@ class SvmLight(Text):
         self._indices = indices
         self._names = [f"f{index}" for index in indices]
         super().__init__(name, chunks(name, blocks, after_last_line), after_last_line, missing)
-        numbers = [Column(name, named=False) for name in self._names]
-        self.columns = (*numbers, Column(LABEL, named=True))
+        numbers = [Column(name, categorical=False) for name in self._names]
+        self.columns = (*numbers, Column(LABEL, categorical=True))
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
         """Yield each line that has fields, and its cells."""
@@ -74,7 +74,9 @@ class SvmLight(Text):
             return None
         columns = dict(zip(self._names, sparse.toarray(order="F").T, strict=True))
         texts = pa.array([_label(label) for label in labels.tolist()], pa.string())
-        return pa.table({name: texts if named else columns[name] for name, named in plan.wanted})
+        return pa.table(
+            {name: texts if categorical else columns[name] for name, categorical in plan.wanted}
+        )
 
     def _record(self, label: str, *pairs: str) -> Record | Problem:
         record: Record = {}

@@ -16,7 +16,7 @@ from virtualvector.streams.reader import open_rows
 from virtualvector.streams.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from virtualvector.streams.pieces import Batch
+    from virtualvector.streams.batches import Batch
     from virtualvector.streams.reader import Reader
 
 _LONG = 64  # characters of a label, of which any number of rows may have one
@@ -107,20 +107,20 @@ def _check_classes(place: str, classes: NDArray[Any], n_rows: int) -> None:
 def _numbers(batch: Batch, columns: Sequence[Column]) -> NDArray[np.float64]:
     """Return the cells as numbers, of which none may be missing; true and false are 1 and 0."""
     rows = np.empty(batch.table.shape)
-    for index, (name, named) in enumerate(columns):
+    for index, (name, categorical) in enumerate(columns):
         cells = batch.table[name]
         if cells.null_count:
             row = int(np.argmax(cells.is_null().to_numpy()))
             raise BadInput(
                 f"{batch.place(row, name)}: found an empty cell; expected a finite number."
             )
-        if not named:
+        if not categorical:
             rows[:, index] = cells.to_numpy()
             continue
         for row, cell in enumerate(cells.to_pylist()):
             number = _TRUTH.get(cell.lower(), number_in(cell))
             if number is None:
-                texts = listed(column.name for column in columns if column.named)
+                texts = listed(column.name for column in columns if column.categorical)
                 raise BadInput(
                     f"{batch.place(row, name)}: found {shown(cell)}; expected a number. Not "
                     f"all numbers: {texts}."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.batches import Bad, Piece, Place
 from virtualvector.streams.chunks import Chunk, Cut, line_ends, lines_in
 from virtualvector.streams.columns import (
     BLANKS,
@@ -22,7 +23,6 @@ from virtualvector.streams.columns import (
     shown,
 )
 from virtualvector.streams.limits import LOOKED_AT
-from virtualvector.streams.pieces import Bad, Piece, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +119,7 @@ class Text(ABC):
     def _piece(self, rows: list[Row], lines: list[int], bad: list[Bad], plan: Plan) -> Piece:
         import pyarrow as pa
 
-        kinds = [pa.string() if column.named else pa.float64() for column in plan.wanted]
+        kinds = [pa.string() if column.categorical else pa.float64() for column in plan.wanted]
         cells = zip(*rows, strict=True) if rows else ([] for _ in kinds)
         arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
         table = pa.table(arrays, [column.name for column in plan.wanted])
@@ -128,11 +128,11 @@ class Text(ABC):
     def _row(self, record: Record, plan: Plan) -> Row | Problem:
         """Return the cells as they are stored, or what is wrong with one of them."""
         row: Row = []
-        for name, named in plan.wanted:
+        for name, categorical in plan.wanted:
             cell = record.get(name, self.absent)
             if cell is not None and not is_unicode(cell):
                 return Problem(name, "found bytes that are no UTF-8; expected text in UTF-8.")
-            if named or cell is None:
+            if categorical or cell is None:
                 row.append(cell)
             elif cell.strip(BLANKS) in self._missing:
                 row.append(None)
@@ -179,14 +179,16 @@ class Text(ABC):
         cells = [record.get(column, self.absent) for record in self._first]
         return [cell for cell in cells if cell and cell.strip(BLANKS) not in self._missing]
 
-    def _named(self, column: str) -> bool:
+    def _is_categorical(self, column: str) -> bool:
         return any(is_unicode(cell) and self.number(cell) is None for cell in self._filled(column))
 
 
 def _because(plan: Plan, name: str) -> str:
     if plan.learned:
         return ", as was learned."
-    return f", as in the first rows (if these are names: --names {printable(name, 100)})."
+    return (
+        f", as in the first rows (if these are categories: --categorical {printable(name, 100)})."
+    )
 
 
 def _raising(error: BadInput) -> Iterator[Chunk]:

@@ -1,0 +1,131 @@
+"""What a committee can be asked, once it has learned something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.auto import inspection
+from virtualvector.auto.committee import Committee
+from virtualvector.concurrency import of_one_moment
+from virtualvector.features.encoder import Encoder
+from virtualvector.posterior.state import counters
+from virtualvector.types import Array, Labels
+
+
+class CommitteeAttributes(BaseEstimator):
+    """The attributes of `AutoVVMClassifier`, which describes them."""
+
+    classes_: Labels
+    n_features_in_: int
+    _committee: Committee
+    _encoder: Encoder
+    _categorical: list[bool]
+
+    @property
+    def experts_(self) -> list[dict[str, Any]]:
+        """The experts: what each assumes, its evidence, its weight and whether it is awake."""
+        check_is_fitted(self)
+        committee = self._committee
+        return [
+            expert._asdict()
+            | {"evidence": float(evidence), "weight": float(weight), "awake": bool(awake)}
+            for expert, evidence, weight, awake in zip(
+                committee.experts,
+                committee.evidence,
+                committee.weights,
+                committee.awake,
+                strict=True,
+            )
+        ]
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """Who was trusted when: the weights of all experts at moments along the stream."""
+        check_is_fitted(self)
+        return [
+            {"n_rows": entry.n_rows, "weights": entry.weights}
+            for entry in self._committee.history.entries
+        ]
+
+    @property
+    def n_seen_(self) -> int:
+        """The number of rows learned."""
+        check_is_fitted(self)
+        return self._committee.n_rows
+
+    @property
+    def n_missing_(self) -> Any:
+        """The missing values seen in each column."""
+        check_is_fitted(self)
+        return self._encoder.missing.copy()
+
+    @property
+    def is_categorical_(self) -> Any:
+        """Which columns are categorical."""
+        check_is_fitted(self)
+        return np.array(self._categorical, bool)
+
+    @property
+    def takes_new_classes_(self) -> bool:
+        """Whether classes may still come that have not been seen."""
+        check_is_fitted(self)
+        return self._committee.takes_new_classes
+
+    @property
+    def n_awake_(self) -> int:
+        """How many experts are awake."""
+        check_is_fitted(self)
+        return int(self._committee.awake.sum())
+
+    @property
+    @of_one_moment
+    def n_bytes_(self) -> int:
+        """The memory that everything learned takes; without frequencies, which a seed gives."""
+        check_is_fitted(self)
+        return inspection.n_bytes(self._committee) + self._encoder.n_bytes
+
+    @property
+    def counters_(self) -> dict[str, float]:
+        """What has happened to points: how many were evicted, merged, and so on; see `counters`.
+
+        Summed over all posteriors of the experts there are now, awake or asleep. One that came
+        from another has also what that one had lost before. Who keeps no points evicts every row.
+        """
+        check_is_fitted(self)
+        return counters(inspection.states_of(self._committee))
+
+    @property
+    @of_one_moment
+    def weight_table_(self) -> list[dict[str, Any]]:
+        """The weights of the columns for the most trusted expert, all of whom see them linearly.
+
+        For each posterior and each column ``column``, ``class``, and the posterior's ``mean`` and
+        standard ``deviation`` of the weight, which is for the column in running standard
+        deviations. With two classes there is one posterior, for the second. A categorical column
+        has a weight for each category with an input of its own, called ``country = NO``.
+        """
+        check_is_fitted(self)
+        return inspection.weight_table(self._committee, self._labels())
+
+    @property
+    @of_one_moment
+    def virtual_points_(self) -> Array | list[Array]:
+        """The virtual points of the most trusted expert, which may have none.
+
+        An array of shape (n_points, n_columns), whose columns are those of `weight_table_` for one
+        class; a list of one such array per class if there are more than two. A point is a row as
+        the expert sees it, of unit length, and times −1 if it is not of the class; what it sees
+        beside the columns, Fourier features and the bias, is left out.
+        """
+        check_is_fitted(self)
+        points = inspection.virtual_points(self._committee, self._encoder.n_inputs)
+        return points[0] if len(points) == 1 else points
+
+    def _labels(self) -> list[str]:
+        """Return what each input means."""
+        places = [f"x{k}" for k in range(self.n_features_in_)]
+        return self._encoder.labels(list(getattr(self, "feature_names_in_", places)))

@@ -1,0 +1,217 @@
+"""Whether a committee and its inputs that come from outside can have been learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from virtualvector.auto.committee import SHARE, Committee
+from virtualvector.auto.experts import Expert, check_expert
+from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto.history import LONGEST
+from virtualvector.features.categories import SLOTS
+from virtualvector.features.encoder import Encoder
+from virtualvector.kernels import calibration
+from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
+from virtualvector.posterior.settings import LARGEST_COUNT
+from virtualvector.posterior.state import ROWS
+
+_ROUNDING = 1e-9  # of sums of weights, which every row makes anew
+_MOST_LOSS = 700.0  # −log of the smallest probability that counts is 691
+
+
+def check_encoder(
+    encoder: Encoder, categorical: Sequence[bool], n_columns: int, n_rows: int
+) -> None:
+    """Raise ValueError unless inputs are those of so many columns and rows."""
+    _expect(
+        list(encoder.categorical) == list(categorical) and len(categorical) == n_columns,
+        "the same columns",
+    )
+    _expect(n_columns >= 1 and 0 <= n_rows <= LARGEST_COUNT, "columns and rows")
+    given = {each.name: getattr(encoder, each.name) for each in fields(encoder) if each.init}
+    fresh = Encoder(**given)
+    for each in fields(encoder):
+        value, expected = getattr(encoder, each.name), getattr(fresh, each.name)
+        if isinstance(expected, np.ndarray):
+            _expect(value.shape == expected.shape, f"{each.name} of shape {expected.shape}")
+    _expect(
+        list(encoder.categories) == list(fresh.categories),
+        "categories of the columns that are categorical",
+    )
+    places = sorted(place for known in encoder.categories.values() for place in known.values())
+    first = len(encoder.counts)
+    _expect(places == list(range(first, first + len(places))), "an input for each category")
+    most = max(map(len, encoder.categories.values()), default=0)
+    _expect(most <= min(SLOTS, n_rows), f"at most {SLOTS} inputs for a column, each from a row")
+    _expect(
+        np.all((encoder.missing >= 0) & (encoder.missing <= n_rows)),
+        "no more missing values than rows",
+    )
+    _check_scales(encoder, n_rows)
+
+
+def _check_scales(encoder: Encoder, n_rows: int) -> None:
+    """Check what is known of columns of numbers: every row that had a value counted once."""
+    counts, means, squares = encoder.counts, encoder.means, encoder.squares
+    numbers = ~np.array(encoder.categorical, bool)
+    observed = n_rows - encoder.missing[numbers] if encoder.scaling else np.zeros(len(counts))
+    _expect(np.array_equal(counts, np.minimum(observed, LONGEST_MEMORY)), "counts of rows")
+    largest = LARGEST * (1.0 + _ROUNDING)
+    _expect(np.all(np.abs(means) <= np.where(counts > 0, largest, 0.0)), "means of what came")
+    widest = np.where(counts > 1, np.square(2.0 * largest), 0.0)
+    _expect(np.all((squares >= 0) & (squares <= widest)), "squares of what came")
+
+
+def check_parameters(
+    committee: Committee,
+    *,
+    experts: Sequence[Expert] | None,
+    n_frequencies: int | None,
+    budget: float | None,
+    random_state: int,
+) -> None:
+    """Raise ValueError unless a committee is one that parameters, if given, lead to."""
+    feature_space = committee.feature_space
+    found = {
+        "experts": experts is None or committee.at_start == tuple(Expert(*e) for e in experts),
+        "n_frequencies": n_frequencies is None or feature_space.n_frequencies == n_frequencies,
+        "budget": budget is None or feature_space.budget == float(budget),
+        "random_state": feature_space.seed == random_state,
+    }
+    for name, fits in found.items():
+        if not fits:
+            raise ValueError(
+                f"found {name} other than what was learned with; expected the same: set it back, "
+                "or fit anew"
+            )
+
+
+def check_committee(committee: Committee, encoder: Encoder) -> None:
+    """Raise ValueError unless a committee can have come about from rows of such encoder."""
+    n = len(committee.experts)
+    _expect(n >= 1 and len(committee.at_start) >= 1, "at least one expert")
+    _expect(len(committee.posteriors) == n, f"posteriors of {n} experts")
+    for name in ("weights", "awake", "evidence"):
+        _expect(getattr(committee, name).shape == (n,), f"{name} of {n} experts")
+    _check_feature_space(committee.feature_space, encoder)
+    _check_experts(committee)
+    _check_trust(committee)
+    _check_posteriors(committee)
+    _check_history(committee)
+
+
+def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
+    least, most = encoder.n_inputs, encoder.most_inputs
+    _expect(
+        least <= feature_space.n_inputs <= most == feature_space.most_inputs,
+        f"{least} to {most} inputs",
+    )
+    # Frequencies are drawn for all inputs that may come.
+    _expect(most <= SLOTS * feature_space.n_inputs, "room for some categories of each column")
+    _expect(feature_space.spread == encoder.spread, f"a spread of {encoder.spread}")
+    _expect(feature_space.budget > 0.0, "a budget")
+    _expect(0 <= feature_space.seed < 2**32, "a seed")
+
+
+def _check_experts(committee: Committee) -> None:
+    """Check that all experts came from those of the start: they may forget, or see more."""
+    at_start, experts = committee.at_start, committee.experts
+    _expect(experts[: len(at_start)] == at_start, "the experts of the start first")
+    known = {_assumed(expert) for expert in at_start}
+    later = [*experts, *(e for entry in committee.history.entries for e in entry.weights)]
+    _expect(all(_assumed(expert) in known for expert in later), "heirs of those of the start")
+    for expert in {*at_start, *later}:
+        check_expert(expert)
+        _expect(expert.bandwidth is None or committee.feature_space.n_frequencies >= 1, "features")
+
+
+def _assumed(expert: Expert) -> Expert:
+    return expert._replace(half_life=None, detail=1)
+
+
+def _check_trust(committee: Committee) -> None:
+    """Check weights, which `mix` and `correct` leave summing to one, and none of them near zero."""
+    weights, awake = committee.weights, committee.awake
+    _expect(awake.any() and not np.any(weights[~awake]), "trust in none but who is awake")
+    if committee.alone:
+        start = calibration.first_weights()
+        _expect(len(weights) == 1 and weights[0] == 1.0, "all trust in the only expert")
+        _expect(np.array_equal(committee.corrections, start), "the corrections of the start")
+    _expect(_sums_to_one(weights, awake.sum(), SHARE), "weights that sum to one")
+    corrections, n_ways = committee.corrections, len(calibration.POWERS)
+    _expect(corrections.shape == (n_ways,), f"{n_ways} corrections")
+    _expect(_sums_to_one(corrections, n_ways, calibration.SHARE), "corrections that sum to one")
+    # Of a log-probability for each row: rounding may make a probability more than one.
+    evidence, most = committee.evidence, _MOST_LOSS * committee.n_rows
+    _expect(np.all((evidence <= _ROUNDING * most) & (evidence >= -most)), "evidence of the rows")
+
+
+def _sums_to_one(weights: Any, n: int, share: float) -> bool:
+    """Whether weights sum to one, and as many as there should be have got their share."""
+    shared = np.count_nonzero(weights >= 0.01 * share / n) == n
+    return bool(np.all(weights >= 0.0)) and shared and abs(weights.sum() - 1.0) < _ROUNDING
+
+
+def _check_posteriors(committee: Committee) -> None:
+    feature_space, classes = committee.feature_space, committee.classes
+    most, calm = 0, committee.n_rows - committee.calm_since
+    each = zip(committee.experts, committee.posteriors, committee.awake.tolist(), strict=True)
+    for expert, posterior, awake in each:
+        n_weights, expected = posterior.check(), feature_space.n_weights(expert)
+        most = max(most, n_weights)
+        # Who is asleep does not know of inputs that came since.
+        fits = n_weights == expected if awake else n_weights <= expected
+        _expect(fits, "as many weights as experts have")
+        rows = int(posterior.states[0].counts[ROWS])
+        _expect(rows <= committee.n_rows, "experts that learned no more rows than came")
+        _expect(rows >= calm or not awake, "experts awake that learned all rows since an alarm")
+        _expect(posterior.settings == expert.settings(), "posteriors that learn as experts do")
+        _expect(posterior.settling is None, "posteriors that need no settling")
+        _expect(_same(posterior.classes, classes), "the same classes for all experts")
+        _expect(
+            (posterior.unseen is not None) == committee.takes_new_classes,
+            "something known of classes that may come, if any may",
+        )
+    at_start = committee.classes_at_start
+    _expect(at_start is None or _same(at_start, classes), "the classes of the start")
+    for expert in committee.experts:
+        # A factor of so many weights is in the file: memory is bounded by what it holds. That of
+        # who is asleep may lack some encoder.
+        _expect(
+            feature_space.n_weights(expert) <= most + feature_space.n_inputs,
+            f"at most {most} weights",
+        )
+
+
+def _check_history(committee: Committee) -> None:
+    history, drift, n_rows = committee.history, committee.drift, committee.n_rows
+    since = (committee.calm_since, committee.grown_at)
+    _expect(all(0 <= row <= n_rows for row in since), "rows that have been")
+    _expect(0 <= drift.n_blocks <= history.n_blocks <= n_rows, "no more blocks than rows")
+    _expect(1 <= history.every <= max(1, history.n_blocks), "blocks between two moments")
+    _expect(len(history.entries) <= LONGEST, f"at most {LONGEST} moments")
+    at = [entry.n_rows for entry in history.entries]
+    _expect(at == sorted(set(at)) and all(0 < row <= n_rows for row in at), "moments in order")
+    _expect(all(_is_mixed(m.weights.values()) for m in history.entries), "weights that sum to one")
+    most = _MOST_LOSS * (n_rows + 1.0)
+    _expect(abs(drift.excess) <= most and abs(drift.usual) <= most, "losses of the rows")
+    _expect(0.0 <= drift.variance <= _MOST_LOSS * most, "a variance of losses of the rows")
+
+
+def _is_mixed(weights: Iterable[float]) -> bool:
+    weights = list(weights)
+    return min(weights, default=-1.0) >= 0.0 and abs(math.fsum(weights) - 1.0) < _ROUNDING
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (one.dtype == other.dtype and np.array_equal(one, other))
+
+
+def _expect(holds: Any, expected: str) -> None:
+    if not holds:
+        raise ValueError(f"found what cannot have been learned; expected {expected}")

@@ -1,0 +1,249 @@
+"""`vvm learn`: from a file or a pipe to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from virtualvector.cli.learner_options import Choice, Features, Learner
+from virtualvector.cli.options import (
+    READING,
+    FormatOption,
+    JsonOption,
+    LabelOption,
+    MissingOption,
+    OnError,
+    OnErrorOption,
+    SeedOption,
+    Sources,
+    listed,
+    missing_texts,
+)
+
+LEARNING, KEEPING = "Learning", "Keeping"
+
+
+def learn(
+    source: Sources,
+    label: LabelOption = None,
+    categorical: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="Columns that are categorical, whatever they look like.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    missing: MissingOption = None,
+    format: FormatOption = None,
+    on_error: OnErrorOption = OnError.stop,
+    seed: SeedOption = None,
+    learner: Annotated[
+        Learner | None,
+        typer.Option(
+            help="auto, the default: a committee that needs no settings. vvm: a Gaussian and "
+            "virtual points; adf: a Gaussian; window-ep: a Gaussian and the last rows.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    buffer_size: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="B",
+            help="Points of vvm, and rows of window-ep; by default 30.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    features: Annotated[
+        Features | None,
+        typer.Option(
+            help="linear, the default: planes. rbf: curves, by Fourier features. Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    label_noise: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=0.49,
+            metavar="E",
+            help="Share of labels that are wrong whatever the row; by default 0. Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    margin_noise: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="S2",
+            help="Variance of the noise near the boundary; by default 1, for rbf 0.1. "
+            "Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-3,
+            metavar="ROWS",
+            help="In which weights drift half away; by default never. Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            metavar="N",
+            help="Multiplications per row that may be spent; by default a few hundred thousand.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS,...",
+            help="All classes that will ever come; by default those that come in the first "
+            "thousand rows.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    new_classes: Annotated[
+        bool | None,
+        typer.Option(
+            "--new-classes",
+            help="Let classes come at any time, at the cost of one more posterior.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    passes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Over the whole source. One, the default, is right: rows that are learned twice "
+            "count twice, and make probabilities too bold.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Threads for experts to learn in; changes no result.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = 1,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Model file to write, now and then and at the end.",
+            dir_okay=False,
+            rich_help_panel=KEEPING,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on where a run over this source stopped, with what it was told then; start if "
+            "there was none. If the source has grown since, learn what is new.",
+            rich_help_panel=KEEPING,
+        ),
+    ] = False,
+    append: Annotated[
+        bool,
+        typer.Option(
+            "--append",
+            help="Learn this source on top of what the model file has learned.",
+            rich_help_panel=KEEPING,
+        ),
+    ] = False,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Rows after which the model file is written, beside every ten seconds.",
+            rich_help_panel=KEEPING,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Report to write, in one file for any browser.",
+            dir_okay=False,
+            rich_help_panel=KEEPING,
+        ),
+    ] = None,
+    json: JsonOption = None,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Say nothing but what is wrong."),
+    ] = False,
+) -> None:
+    """Learn labelled rows in one pass, each predicted before it is learned.
+
+    Shows how well it does on rows it has not yet seen, and writes a model.
+    A killed run goes on with --resume, as if nothing had happened.
+
+    For example:
+
+        vvm learn spambase
+        vvm learn rows.csv --label outcome --model outcome.vvm --report outcome.html
+        zcat old.csv.gz | vvm learn - --model outcome.vvm --resume
+        vvm learn today.parquet --model outcome.vvm --append
+    """
+    from virtualvector.cli.checkpoint import check_folder
+    from virtualvector.cli.run_options import RunOptions
+    from virtualvector.cli.session import Handling, carry_out
+    from virtualvector.cli.start import Asked, Mode
+
+    _check_together(source, model, resume, append, passes)
+    for option, path in {"--model": model, "--report": report, "--json": json}.items():
+        check_folder(path, option)
+    choice = Choice(learner, buffer_size, features, label_noise, margin_noise, half_life, budget)
+    choice.experts()  # wrong combinations are found before anything is read
+    options = RunOptions(
+        label=label,
+        categorical=listed(categorical) if categorical is not None else None,
+        missing=missing_texts(missing),
+        seed=seed,
+        classes=tuple(sorted(listed(classes))) if classes is not None else None,
+        new_classes=new_classes,
+        passes=passes,
+    )
+    mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
+    carry_out(
+        Asked(source, mode, options, choice),
+        Handling(
+            model=model,
+            report=report,
+            json=json,
+            quiet=quiet,
+            jobs=jobs,
+            checkpoint_every=checkpoint_every,
+            format=None if format is None else format.value,
+            skip=on_error is OnError.skip,
+        ),
+    )
+
+
+def _check_together(
+    source: list[str], model: Path | None, resume: bool, append: bool, passes: int | None
+) -> None:
+    """Raise for options that do not go together."""
+    if (resume or append) and model is None:
+        raise typer.BadParameter("--resume and --append need a --model to go on with.")
+    if resume and append:
+        raise typer.BadParameter(
+            "--resume goes on in the same source, --append with another one; expected one of them."
+        )
+    if (passes or 1) > 1 and "-" in source:
+        raise typer.BadParameter("standard input can be read only once; expected --passes 1.")

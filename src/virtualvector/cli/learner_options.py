@@ -1,0 +1,134 @@
+"""From the options of `vvm learn` to the learner that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import typer
+
+from virtualvector.streams.bad_input import BadInput
+
+if TYPE_CHECKING:
+    from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.auto.experts import Expert
+    from virtualvector.streams import Column
+
+
+class Learner(StrEnum):
+    """What learns."""
+
+    auto = "auto"
+    vvm = "vvm"
+    adf = "adf"
+    window_ep = "window-ep"
+
+
+class Features(StrEnum):
+    """What is seen of a row."""
+
+    linear = "linear"
+    rbf = "rbf"
+
+
+class Choice(NamedTuple):
+    """What was asked for; None where nothing was."""
+
+    learner: Learner | None = None
+    buffer_size: int | None = None
+    features: Features | None = None
+    label_noise: float | None = None
+    margin_noise: float | None = None
+    half_life: float | None = None
+    budget: float | None = None
+
+    def experts(self) -> tuple[Expert, ...] | None:
+        """Return the one expert that learns; None: a committee, with nothing to choose.
+
+        Examples
+        --------
+        >>> from virtualvector.cli.learner_options import Choice, Learner
+        >>> Choice(Learner.adf, margin_noise=2.0).experts()[0].margin_noise
+        2.0
+        """
+        from virtualvector.auto.experts import Expert
+
+        learner = self.learner or Learner.auto
+        if learner is Learner.auto:
+            self._refuse("buffer_size", "features", "label_noise", "margin_noise", "half_life")
+            return None
+        if learner is Learner.adf:
+            self._refuse("buffer_size")
+        if self.features is not Features.rbf:
+            self._refuse("budget")
+        linear = self.features is not Features.rbf
+        noise = (1.0 if linear else 0.1) if self.margin_noise is None else self.margin_noise
+        merging = learner is Learner.vvm
+        return (
+            Expert(
+                bandwidth=None if linear else 0.5,
+                margin_noise=noise,
+                label_noise=self.label_noise or 0.0,
+                buffer_size=0 if learner is Learner.adf else self._buffer_size,
+                half_life=self.half_life,
+                merge_pairs=5 if merging else 0,
+                eviction="oldest" if learner is Learner.window_ep else "divergence",
+            ),
+        )
+
+    @property
+    def _buffer_size(self) -> int:
+        return 30 if self.buffer_size is None else self.buffer_size
+
+    def model(self, columns: Sequence[Column], n_classes: int, seed: int) -> AutoVVMClassifier:
+        """Return what will learn rows of these columns, and about so many classes."""
+        from virtualvector import AutoVVMClassifier
+
+        return AutoVVMClassifier(
+            budget=self.budget,
+            experts=self.experts(),
+            categorical_features=[k for k, column in enumerate(columns) if column.categorical],
+            n_classes=max(n_classes, 2),
+            random_state=seed,
+        )
+
+    def check_same(self, model: AutoVVMClassifier) -> None:
+        """Raise if something else was asked for than a model is."""
+        from virtualvector.auto.experts import Expert
+
+        experts = None if model.experts is None else tuple(Expert(*e) for e in model.experts)
+        self._check((experts, model.budget))
+
+    def check_same_choice(self, other: Choice) -> None:
+        """Raise if something else was asked for than in another choice."""
+        self._check((other.experts(), other.budget))
+
+    def _check(self, expected: tuple[tuple[Expert, ...] | None, float | None]) -> None:
+        asked = any(option is not None for option in self)
+        if asked and (self.experts(), self.budget) != expected:
+            raise BadInput(
+                "The model has been learned with other options; expected the same ones, or none, "
+                "to go on with it."
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what was asked for as JSON has it."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `as_dict` was made of."""
+        given: dict[str, Any] = {name: stored.get(name) for name in cls._fields}
+        for name, kind in {"learner": Learner, "features": Features}.items():
+            given[name] = None if given[name] is None else kind(given[name])
+        return cls(**given)
+
+    def _refuse(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                option = "--" + name.replace("_", "-")
+                raise typer.BadParameter(
+                    f"{option} is not for --learner {self.learner or Learner.auto}"
+                    + (f" --features {self.features}." if name == "budget" else ".")
+                )

@@ -1,0 +1,83 @@
+"""The command `vvm` as a whole."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from virtualvector.cli.compare import compare
+from virtualvector.cli.datasets import datasets
+from virtualvector.cli.errors import BAD_INPUT, in_one_line, say
+from virtualvector.cli.evaluate import evaluate
+from virtualvector.cli.inspect import inspect
+from virtualvector.cli.learn import learn
+from virtualvector.cli.predict import predict
+from virtualvector.cli.reproduce import reproduce
+from virtualvector.cli.signals import Signals
+
+# All that can be wrong with options is of this class, which typer does not name.
+_WrongOptions: Any = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(name="vvm", no_args_is_help=True, pretty_exceptions_enable=False)
+
+# One line for each verb.
+app.command()(in_one_line(learn))
+app.command()(in_one_line(predict))
+app.command()(in_one_line(evaluate))
+app.command()(in_one_line(inspect))
+app.command()(in_one_line(datasets))
+app.command()(in_one_line(compare))
+app.command()(in_one_line(reproduce))
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print("vvm", version("virtualvector"))
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
+    ] = False,
+) -> None:
+    """Learn streams of labelled rows in one pass and constant memory, with probabilities.
+
+    For example:
+
+        vvm learn spambase
+        vvm learn rows.csv --label outcome --model outcome.vvm --report outcome.html
+        vvm predict new.csv --model outcome.vvm --proba
+        vvm learn --help
+    """
+
+
+def _say(message: Warning | str, *where: Any) -> None:
+    """Say a warning in one line, without the place in the code that it comes from."""
+    print("vvm:", " ".join(str(message).split()), file=sys.stderr)
+
+
+def main() -> None:
+    """Run what was asked for on the command line, and leave with an exit code.
+
+    0 is fine, 1 the job failed, 2 the input or the options were wrong, 130 interrupted.
+    """
+    warnings.showwarning = _say  # type: ignore[assignment]
+    Signals.of_a_program = True
+    try:
+        sys.exit(app(prog_name="vvm", standalone_mode=False))
+    except _WrongOptions as wrong:
+        if not sys.argv[1:]:
+            wrong.show()  # the help
+            sys.exit(BAD_INPUT)
+        say(f"vvm: {wrong.format_message()}")
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,276 @@
+"""A run over a stream: predict, learn, measure, and keep what was learned safe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtualvector.cli.signals import Signals
+from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.digest import RowDigest
+
+if TYPE_CHECKING:
+    from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.cli.console import Show
+    from virtualvector.evaluation import Tally
+    from virtualvector.streams import Batch, Column, Reader
+    from virtualvector.types import Labels
+
+AT_ONCE = 1024  # rows
+WELCOME = 1000  # rows in which classes may come that were not declared
+MOST_PROBLEMS = 10  # that are told
+SECONDS = 10.0  # between two checkpoints, at the most
+STEP_SECONDS = 0.25  # after which a step is long: signals wait for its end
+
+
+class Progress(NamedTuple):
+    """All that a run has learned, and that it needs to go on."""
+
+    model: AutoVVMClassifier
+    tally: Tally
+    n_passes: int = 0  # over the stream, finished
+    n_rows: int = 0  # of the pass under way, or of the last one, those left out included
+    n_strange: int = 0  # rows left out because their class was not known
+    digest: str | None = None  # of those rows; None if there are none
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether anything has been learned."""
+        return hasattr(self.model, "classes_")
+
+    def from_the_start(self) -> Progress:
+        """Return the same before the first row of another pass, or of another source."""
+        return self._replace(n_rows=0, digest=None)
+
+
+@dataclass
+class Run:
+    """A run over a stream, which can end at any moment and be taken up again.
+
+    Parameters
+    ----------
+    progress : Progress
+        What to go on from; at any moment, what has been learned so far.
+    label : str
+        The column that has the class.
+    classes : tuple of str
+        Those declared; if there are none, they are taken as they come.
+    show : callable
+        Called now and then with the tally and the number of experts awake.
+    signals : Signals
+        Which wait while a step is made.
+    save : callable, optional
+        Called with the progress, now and then, and at the end, whatever ends the run.
+    checkpoint_every : int, optional
+        Rows between two calls of ``save``, beside those that are made every ten seconds.
+    new_classes : bool, default=False
+        Whether a class may come at any time. Otherwise those that were not declared have to come
+        within the first thousand rows, or until there are two: later on it is more likely that
+        something is wrong with the row.
+    skip : bool, default=False
+        Whether to leave out rows of a class that is not known, and go on.
+    """
+
+    progress: Progress
+    label: str
+    classes: tuple[str, ...]
+    show: Show
+    signals: Signals = field(default_factory=Signals)
+    save: Callable[[Progress], None] | None = None
+    checkpoint_every: int | None = None
+    new_classes: bool = False
+    skip: bool = False
+    problems: list[str] = field(default_factory=list)  # the first few
+    _digest: RowDigest | None = None  # of the rows of this pass
+    _at_once: int = AT_ONCE
+    _is_test: bool = True  # rows are new to the model
+    _saved: Progress | None = None
+    _saved_at: float = field(default_factory=perf_counter)
+
+    def learn(self, reader: Reader, n_passes: int = 1) -> None:
+        """Learn what comes, in one pass or several, of which only the first is a test.
+
+        If all passes are finished, learn what the stream has grown by since the only one.
+        """
+        self.signals.idle = self._checkpoint_if_late
+        try:
+            if self.progress.n_passes >= n_passes:
+                self._grow(reader, n_passes)
+            while self.progress.n_passes < n_passes:
+                self._is_test = self.progress.n_passes == 0
+                for batch in self._ahead(reader):
+                    self._learn(batch)
+                if not self.progress.is_fitted:
+                    raise BadInput("Every row was left out; expected some that can be learned.")
+                n_finished = self.progress.n_passes + 1
+                after = self.progress._replace(n_passes=n_finished)
+                self.progress = after if n_finished == n_passes else after.from_the_start()
+        finally:
+            self.signals.idle = lambda: None
+            with self.signals.shielded():
+                self._checkpoint()
+
+    def _grow(self, reader: Reader, n_passes: int) -> None:
+        for batch in self._ahead(reader):
+            if n_passes > 1:
+                raise BadInput(
+                    f"{batch.place(0, None)}: found more rows than in the {n_passes} passes that "
+                    "are finished; expected the same. Only a single pass can go on with more rows; "
+                    "--append learns other ones."
+                )
+            self._learn(batch)
+
+    def _ahead(self, reader: Reader) -> Iterator[Batch]:
+        """Yield what has not been learned yet, once it is clear that the rest is what was."""
+        n_learned, n_read = self.progress.n_rows, 0
+        self._digest = RowDigest(reader.columns)
+        for batch in reader:
+            n_rows = batch.table.num_rows
+            n_known = min(max(n_learned - n_read, 0), n_rows)
+            n_read += n_rows
+            if n_known:
+                self._digest = self._digest.with_rows(batch.part(0, n_known))
+                if n_read >= n_learned and self._digest.hexdigest() != self.progress.digest:
+                    raise BadInput(_other(f"found other rows than the {n_learned:,} learned"))
+            if n_known < n_rows:
+                yield batch.part(n_known, n_rows)
+        if n_read < n_learned:
+            raise BadInput(_other(f"found {n_read:,} rows, fewer than the {n_learned:,} learned"))
+
+    def _learn(self, batch: Batch) -> None:
+        start, n_rows = 0, batch.table.num_rows
+        while start < n_rows:
+            stop = min(start + self._n_next(), n_rows)
+            strange = self._strange(batch.labels[start:stop])
+            if strange.any() and not self.skip:
+                stop = start + int(np.argmax(strange))
+                if stop == start:
+                    raise BadInput(self._problem(batch, start))
+                strange = strange[: stop - start]
+            for row in np.flatnonzero(strange)[: MOST_PROBLEMS - len(self.problems)]:
+                self.problems.append(self._problem(batch, start + int(row)))
+            with self.signals.shielded():
+                self._step(batch.part(start, stop), strange)
+            start = stop
+
+    def _step(self, batch: Batch, strange: NDArray[np.bool_]) -> None:
+        assert self._digest is not None
+        began = perf_counter()
+        digest = self._digest.with_rows(batch)
+        self.progress = self._after(batch, strange)._replace(digest=digest.hexdigest())
+        self._digest = digest
+        seconds = perf_counter() - began
+        if seconds > STEP_SECONDS:
+            self._at_once = max(self._at_once // 2, 1)
+        elif seconds < STEP_SECONDS / 4:
+            self._at_once = min(self._at_once * 2, AT_ONCE)
+        self._end_step()
+
+    def _n_next(self) -> int:
+        """Return how many rows to learn before looking up."""
+        model, tally, n_rows = self.progress.model, self.progress.tally, self.progress.n_rows
+        n_tested, n_learned = tally.now.n_rows, model.n_seen_ if self.progress.is_fitted else 0
+        steps = [
+            self._at_once,
+            (1 << n_tested.bit_length()) - n_tested,
+            WELCOME - n_learned % WELCOME,
+        ]
+        if self.checkpoint_every is not None:
+            steps.append(self.checkpoint_every - n_rows % self.checkpoint_every)
+        return min(steps)
+
+    def _strange(self, labels: Labels) -> NDArray[np.bool_]:
+        """Whether each label is of a class that may not come any more."""
+        model = self.progress.model
+        if not self.progress.is_fitted:
+            return ~np.isin(labels, self.classes) if self.classes else np.zeros(len(labels), bool)
+        if model.takes_new_classes_:
+            return np.zeros(len(labels), bool)
+        return ~np.isin(labels, model.classes_)
+
+    def _problem(self, batch: Batch, row: int) -> str:
+        known = self.progress.tally.classes or self.classes
+        return (
+            f"{batch.place(row, self.label)}: found the class {str(batch.labels[row])!r}; expected "
+            f"one of {', '.join(map(repr, known))} (--new-classes lets others come at any time)."
+        )
+
+    def _after(self, batch: Batch, strange: NDArray[np.bool_]) -> Progress:
+        """Return the progress after some more rows."""
+        before = self.progress
+        model, tally = copy(before.model), before.tally
+        table, labels, _ = batch
+        if strange.any():
+            table, labels = table.filter(~strange), labels[~strange]
+        if len(labels):
+            # Declared in the first call; none declared: they are taken as they come.
+            classes = None if before.is_fitted else list(self.classes)
+            predicted = model.predict_then_learn(table, labels, classes)
+            if self._is_test:
+                tally = tally.with_rows(labels, np.asarray(predicted.probabilities), model.classes_)
+        after = before._replace(
+            model=model,
+            tally=tally,
+            n_rows=before.n_rows + len(strange),
+            n_strange=before.n_strange + int(strange.sum()),
+        )
+        if not self.new_classes and _may_close(after):
+            model.close_classes()
+        return after
+
+    def _end_step(self) -> None:
+        if not self.progress.is_fitted:  # all rows were left out so far
+            return
+        self.show(self.progress.tally, self.progress.model.n_awake_)
+        every = self.checkpoint_every
+        if every is not None and self.progress.n_rows % every == 0:
+            self._checkpoint()
+        else:
+            self._checkpoint_if_late()
+
+    def _checkpoint_if_late(self) -> None:
+        if perf_counter() - self._saved_at > SECONDS:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        progress = self.progress
+        is_new = progress.digest is not None and progress is not self._saved
+        if self.save is not None and progress.is_fitted and is_new:
+            self.save(progress)
+            self._saved, self._saved_at = progress, perf_counter()
+
+
+def _other(found: str) -> str:
+    return (
+        f"This is not the source that the model was learning: {found}; expected the same rows, "
+        "and perhaps more behind them. --append learns these on top of what was learned; without "
+        "--resume a new model is learned."
+    )
+
+
+def warm_up(model: AutoVVMClassifier, columns: Sequence[Column]) -> None:
+    """Let kernels be compiled, or read from the cache, before rows are counted by the second."""
+    import pyarrow as pa
+    from sklearn.base import clone
+
+    cells = {
+        column.name: pa.array(["a", "b"] if column.categorical else [0.0, 1.0])
+        for column in columns
+    }
+    clone(model).partial_fit(pa.table(cells), ["a", "b"]).predict_proba(pa.table(cells))
+
+
+def _may_close(progress: Progress) -> bool:
+    model = progress.model
+    return (
+        progress.is_fitted
+        and model.takes_new_classes_
+        and model.n_seen_ % WELCOME == 0
+        and len(model.classes_) > 1
+    )

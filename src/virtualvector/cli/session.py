@@ -1,0 +1,149 @@
+"""One call of `vvm learn`, from the lock on the model file to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+from virtualvector.cli.checkpoint import Checkpoint, ModelFile
+from virtualvector.cli.console import compilation_notice, live
+from virtualvector.cli.mark import MarkFile, marking
+from virtualvector.cli.run import Progress, Run, warm_up
+from virtualvector.cli.signals import Signals, Stopped
+from virtualvector.cli.start import Asked, Start, begin
+from virtualvector.cli.summary import (
+    introduce,
+    print_summary,
+    summarise,
+    tell_left_out,
+    write_json,
+    write_report,
+)
+from virtualvector.evaluation import Tally
+from virtualvector.streams import Reader, open_rows
+from virtualvector.streams.bad_input import BadInput
+
+
+class Handling(NamedTuple):
+    """What changes nothing of what is learned."""
+
+    model: Path | None
+    report: Path | None
+    json: Path | None
+    quiet: bool
+    jobs: int
+    checkpoint_every: int | None
+    format: str | None
+    skip: bool
+
+
+def carry_out(asked: Asked, handling: Handling) -> None:
+    """Learn what was asked for, and say how it went."""
+    quiet = handling.quiet
+    with Signals() as signals:
+        with _starting(asked, handling) as (start, marks), _open(asked, start, handling) as reader:
+            before = _first(start, reader)
+            before.progress.model.set_params(n_jobs=handling.jobs)
+            if marks is not None and not start.is_marked:
+                marks.write(asked.sources, start.appends, before.options, start.choice)
+            if not quiet:
+                introduce(asked.sources, reader)
+            with compilation_notice(quiet):
+                warm_up(before.progress.model, reader.columns)
+            began = perf_counter()
+            with live(before.progress.tally, quiet) as show:
+                run = Run(
+                    before.progress,
+                    str(before.label),
+                    before.options.classes or reader.classes or (),
+                    show,
+                    signals,
+                    save=_saving(handling.model, before),
+                    checkpoint_every=handling.checkpoint_every,
+                    new_classes=bool(before.options.new_classes),
+                    skip=handling.skip,
+                )
+                with _saying_what_is_kept(run, handling.model, signals):
+                    run.learn(reader, before.options.passes or 1)
+            seconds = perf_counter() - began
+            if marks is not None:
+                marks.remove()
+            n_skipped = reader.skipped + run.progress.n_strange
+            problems = reader.problems + run.problems
+        after = before._replace(progress=run.progress)
+        n_new = after.progress.tally.now.n_rows - before.progress.tally.now.n_rows
+        result = summarise(after, n_new, seconds, n_skipped)
+        tell_left_out(problems, n_skipped)
+        if not quiet:
+            print_summary(result)
+        if handling.json is not None:
+            write_json(result, handling.json)
+        if handling.report is not None:
+            write_report(after, result, " ".join(asked.sources), handling.report)
+
+
+@contextmanager
+def _starting(asked: Asked, handling: Handling) -> Iterator[tuple[Start, MarkFile | None]]:
+    if handling.model is None:
+        yield Start(None, asked.options.with_defaults(), asked.choice), None
+        return
+    with marking(handling.model) as marks:
+        yield begin(asked, handling.model, marks, handling.quiet), marks
+
+
+def _open(asked: Asked, start: Start, handling: Handling) -> Reader:
+    options, before = start.options, start.before
+    return open_rows(
+        asked.sources,
+        label=options.label or (before.label if before else None),
+        columns=before.columns if before else None,
+        categorical=(options.categorical or ()) if before is None else (),
+        missing=options.missing or (),
+        seed=options.seed or 0,
+        format=handling.format,
+        on_error="skip" if handling.skip else "stop",
+    )
+
+
+def _first(start: Start, reader: Reader) -> Checkpoint:
+    """Return what is known before the first row."""
+    label = str(reader.label)
+    options = start.options._replace(label=label)
+    if start.before is not None:
+        return start.before._replace(label=label, options=options)
+    declared = tuple(sorted(options.classes or reader.classes or ()))
+    n_classes = len(declared or reader.first_classes)
+    model = start.choice.model(reader.columns, n_classes, options.seed or 0)
+    return Checkpoint(Progress(model, Tally(declared)), label, reader.columns, options)
+
+
+def _saving(model: Path | None, before: Checkpoint) -> Callable[[Progress], None] | None:
+    if model is None:
+        return None
+    file = ModelFile(model)
+    return lambda progress: file.save(before._replace(progress=progress))
+
+
+@contextmanager
+def _saying_what_is_kept(run: Run, model: Path | None, signals: Signals) -> Iterator[None]:
+    """Let a run that ends too early say where what it has learned is, and how to go on."""
+    try:
+        yield
+    except (Exception, Stopped) as end:
+        n_rows = run.progress.tally.now.n_rows
+        if signals.stop is not None:
+            raise signals.stop.saying(_kept(n_rows, model)) from None
+        if model is None or n_rows == 0 or not isinstance(end, BadInput):
+            raise
+        raise BadInput(f"{end} The {n_rows:,} rows before it are in {model}.") from end
+
+
+def _kept(n_rows: int, model: Path | None) -> str:
+    if n_rows == 0:
+        return "nothing had been learned yet."
+    if model is None:
+        return f"the {n_rows:,} rows learned are lost, as there was no --model."
+    return f"the {n_rows:,} rows learned are in {model}; the same with --resume goes on."

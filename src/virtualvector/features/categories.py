@@ -1,0 +1,102 @@
+"""Categorical columns as inputs: one for each of the first categories of a column, as they come."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtualvector.types import Array
+
+Places = dict[int, dict[str, int]]  # of each column, the inputs of its categories
+
+SLOTS = 8  # most inputs that a categorical column becomes
+LENGTH = 0.5  # of a name; that of a number is typically one
+
+
+class Categories(NamedTuple):
+    """The categories in a column, in the order in which they come, and which one each row has."""
+
+    categories: list[str]
+    first: list[int]  # the row of each that comes first
+    which: NDArray[np.int64]
+
+    @property
+    def n_missing(self) -> int:
+        """How many rows have none."""
+        return int(np.sum(self.which == self.categories.index(""))) if "" in self.categories else 0
+
+
+def categories_of(column: Any) -> Categories:
+    """Return the categories in a column; a missing value has the empty one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.features.categories import categories_of
+    >>> categories_of(np.array(["a", None, "b", "a"], dtype=object)).categories
+    ['a', '', 'b']
+    """
+    categories = [v if type(v) is str else _category(v) for v in column.tolist()]
+    first: dict[str, int] = {}
+    for row, category in enumerate(categories):
+        first.setdefault(category, row)
+    places = {category: place for place, category in enumerate(first)}
+    which = np.fromiter(map(places.__getitem__, categories), np.int64, len(categories))
+    return Categories(list(first), list(first.values()), which)
+
+
+def allot(found: dict[int, Categories], known: Places, n_inputs: int) -> Places:
+    """Return the inputs of all categories; new ones come behind those there are, row by row."""
+    known = {k: dict(places) for k, places in known.items()}
+    new = [
+        (row, k, category)
+        for k, categories in found.items()
+        for row, category in zip(categories.first, categories.categories, strict=True)
+        if category not in known[k]
+    ]
+    for _, k, category in sorted(new):
+        if len(known[k]) < SLOTS:
+            known[k][category] = n_inputs
+            n_inputs += 1
+    return known
+
+
+def write_categories(found: dict[int, Categories], known: Places, n_inputs: int) -> Array:
+    """Return the inputs of rows; categories with none take those behind, in each row."""
+    n_rows = len(next(iter(found.values())).which)
+    inputs = np.zeros((n_rows, n_inputs + len(found)))
+    n_new = np.zeros(n_rows, np.int64)
+    for k, categories in found.items():
+        slots = list(known[k].values())
+        place = np.array([known[k].get(category, -1) for category in categories.categories])[
+            categories.which
+        ]
+        there = np.flatnonzero(place >= 0)
+        inputs[there, place[there]] = LENGTH
+        if len(slots) < SLOTS:
+            new = np.flatnonzero(place < 0)
+            inputs[new, n_inputs + n_new[new]] = LENGTH
+            n_new[new] += 1
+            continue
+        for i, category in enumerate(categories.categories):
+            if category not in known[k]:
+                inputs[np.ix_(categories.which == i, slots)] = LENGTH * _direction(category)
+    return inputs[:, : n_inputs + n_new.max()]
+
+
+def _direction(category: str) -> Array:
+    """Return a direction that depends on nothing but the name."""
+    drawn = np.random.default_rng(zlib.crc32(category.encode())).standard_normal(SLOTS)
+    unit: Array = drawn / np.linalg.norm(drawn)
+    return unit
+
+
+def _category(value: Any) -> str:
+    """Return a value as a category: whole numbers have the same one beside missing values."""
+    if value is None or type(value).__name__ == "NAType" or value != value:
+        return ""
+    whole = isinstance(value, float | np.floating) and value.is_integer()
+    return str(int(value) if whole else value)

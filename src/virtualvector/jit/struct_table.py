@@ -1,0 +1,143 @@
+"""Named tuples handed to compiled code as one address.
+
+Numba passes a tuple of arrays by value: some hundred numbers at every call from Python and from one
+kernel to the next, most of which goes into compiling them. Here the arrays of a tuple are listed in
+a table, and kernels are given its address. Inside they write ``state.mean`` all the same, which
+reads the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import addressof, c_char
+from struct import Struct
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof, types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
+from numba.np.arrayobj import make_array, populate_array
+
+Values = TypeVar("Values", bound=tuple[Any, ...])
+
+# In a line: a number, an address, or that of an array of up to 2 dimensions and its shape.
+_WORDS = 3
+
+_NUMBER, _BITS = Struct("d"), Struct("q")
+
+
+def address_of(array: Any) -> int:
+    """Return where an array that can be written to begins; numpy's own ways take much longer."""
+    return addressof(c_char.from_buffer(array)) if array.size else 0
+
+
+class StructTable:
+    """The address of each array of a named tuple, each number, and the table of each tuple in it.
+
+    It keeps the arrays alive, and has to live as long as kernels use its address. Arrays may be
+    written to, and have to allow it, but not be replaced.
+    """
+
+    address: int
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self._values = values
+        self._tables = [StructTable(value) for value in values if isinstance(value, tuple)]
+        tables = iter(self._tables)
+        lines: list[tuple[int, int, int]] = []
+        for value in values:
+            if isinstance(value, tuple):
+                lines.append((next(tables).address, 0, 0))
+            elif isinstance(value, np.ndarray):
+                shape = value.shape
+                lines.append((address_of(value), shape[0], shape[1] if len(shape) > 1 else 0))
+            elif isinstance(value, float):
+                lines.append((_BITS.unpack(_NUMBER.pack(value))[0], 0, 0))
+            else:
+                lines.append((value, 0, 0))
+        self._lines = np.array(lines, np.int64)
+        self.address = address_of(self._lines)
+
+
+class _TableOf(types.Type):
+    """The type of a pointer to the table of one kind of named tuple."""
+
+    def __init__(self, kind: types.NamedTuple) -> None:
+        super().__init__(name=f"TableOf({kind.instance_class.__name__})")
+        self.fields = {
+            name: _TableOf(field) if isinstance(field, types.NamedTuple) else field
+            for name, field in zip(kind.fields, kind.types, strict=True)
+        }
+
+
+@register_model(_TableOf)
+class _Pointer(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: _TableOf) -> None:
+        super().__init__(manager, kind, ir.IntType(64).as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = _TableOf
+
+    def generic_resolve(self, table: _TableOf, name: str) -> Any:
+        return table.fields.get(name)
+
+
+@lower_getattr_generic(_TableOf)
+def _read(context: Any, builder: Any, table: _TableOf, pointer: Any, name: str) -> Any:
+    first = _WORDS * list(table.fields).index(name)
+    kind = table.fields[name]
+
+    def word(place: int, as_type: Any) -> Any:
+        entry = builder.gep(pointer, [ir.Constant(ir.IntType(64), first + place)])
+        loaded = builder.load(builder.bitcast(entry, as_type.as_pointer()))
+        # No kernel writes to a table: it need not be read again after each write to an array.
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+
+    if not isinstance(kind, types.Array):
+        return word(0, context.get_value_type(kind))
+    array = make_array(kind)(context, builder)
+    size = kind.dtype.bitwidth // 8
+    shape = [word(1 + k, ir.IntType(64)) for k in range(kind.ndim)]
+    strides = [ir.Constant(ir.IntType(64), size)]
+    for length in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
+    populate_array(
+        array,
+        data=word(0, array.data.type),
+        shape=shape,
+        strides=strides,
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+def reader(example: Values) -> Callable[[int], Values]:
+    """Return what gives a kernel the tuple whose table is at an address.
+
+    Parameters
+    ----------
+    example : named tuple
+        One of the same types. Arrays are contiguous.
+    """
+    kind = _TableOf(typeof(example))
+
+    @intrinsic
+    def at(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(kind))
+
+        return kind(types.int64), generate
+
+    return cast("Callable[[int], Values]", at)

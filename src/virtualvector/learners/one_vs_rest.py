@@ -1,0 +1,250 @@
+"""One posterior per class, against all others, while classes appear over time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.special import log_softmax, logsumexp, softmax
+
+from virtualvector.concurrency import computed_once
+from virtualvector.posterior import (
+    Events,
+    Gaussian,
+    Settings,
+    State,
+    empty_state,
+    gaussian,
+    learn,
+    log_probabilities,
+    mirror,
+    run_ep,
+    standardised_margins,
+    with_more_weights,
+)
+from virtualvector.posterior.settings import check_settings
+from virtualvector.posterior.state import ROWS
+from virtualvector.posterior.validation import check_state, check_work
+from virtualvector.types import Array, Labels, Predictions
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """What has been learned about a set of classes; learning returns a new one.
+
+    Up to two classes need one posterior, for the second against the first: the other is its mirror
+    image. More classes have one each. While new classes may still come, one more posterior learns
+    every row as "not it": that is all there is to know about a class before its first row. When the
+    class comes, it starts from there, exactly as if it had been known all along.
+    """
+
+    settings: Settings
+    settling: Settings | None  # how to run EP before the Gaussian is read, if not at every row
+    classes: Labels
+    states: tuple[State, ...]
+    unseen: State | None
+
+    @classmethod
+    def prior(
+        cls, n_weights: int, settings: Settings, settling: Settings | None, classes: Labels | None
+    ) -> OneVsRest:
+        """Return what is known before the first row; classes not given here come with the rows."""
+        empty = empty_state(n_weights, settings)
+        check_work(empty, settings)
+        if classes is None:
+            return cls(settings, settling, np.array([]), (empty,), empty)
+        n_states = len(classes) if len(classes) > 2 else 1
+        return cls(settings, settling, classes, (empty,) * n_states, None)
+
+    def check(self) -> int:
+        """Return the number of weights; raise ValueError if this cannot have been learned."""
+        n_classes = len(self.classes)
+        n_states = n_classes if n_classes > 2 else 1
+        n_weights = len(self.states[0].mean) if self.states else 0
+        if not np.array_equal(np.unique(self.classes), self.classes):
+            raise ValueError(f"found classes {self.classes!r:.60}; expected them sorted")
+        if len(self.states) != n_states or n_classes == 0:
+            raise ValueError(f"found {len(self.states)} posteriors for {n_classes} classes")
+        all_settings = [s for s in (self.settings, self.settling) if s is not None]
+        for settings in all_settings:
+            check_settings(settings)
+        states = [*self.states, *(() if self.unseen is None else (self.unseen,))]
+        for state in {id(state): state for state in states}.values():  # many may be the same
+            check_state(state, self.settings)
+            for settings in all_settings:
+                check_work(state, settings)
+            if len(state.mean) != n_weights or state.counts[ROWS] != states[0].counts[ROWS]:
+                raise ValueError("found posteriors of different weights or rows; expected the same")
+        return n_weights
+
+    def learn(self, rows: Array, labels: Labels) -> OneVsRest:
+        """Learn labelled rows in their order."""
+        known = self
+        start = 0
+        if self.unseen is not None:
+            values, first = np.unique(labels, return_index=True)
+            for place in np.argsort(first):
+                if not np.any(known.classes == values[place]):
+                    stop = first[place]
+                    known = known._learn(rows[start:stop], labels[start:stop])
+                    known = known.welcome(values[place : place + 1])
+                    start = stop
+        return known._learn(rows[start:], labels[start:])
+
+    def _learn(self, rows: Array, labels: Labels) -> OneVsRest:
+        if len(rows) == 0:
+            return self
+        unseen = self.unseen
+        if unseen is not None:
+            unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
+        if len(self.classes) < 2:
+            if unseen is None:
+                (state,) = self.states
+                unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings)
+                return replace(self, states=(unseen,))
+            return replace(self, states=(unseen,), unseen=unseen)
+        states = tuple(state for state, _ in self._learn_each(rows, self._signs(labels)))
+        return replace(self, states=states, unseen=unseen)
+
+    def _learn_each(self, rows: Array, signs: Array) -> list[tuple[State, Events]]:
+        """Let each posterior learn; side by side if joblib is told so: kernels need no GIL."""
+
+        def work(state: State, its_signs: Array) -> tuple[State, Events]:
+            return learn(state, rows, its_signs, self.settings)
+
+        n_threads = min(len(self.states), effective_n_jobs()) if len(self.states) > 1 else 1
+        if n_threads < 2:
+            return list(map(work, self.states, signs))
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(work, self.states, signs))
+
+    def _signs(self, labels: Labels) -> Array:
+        """Return for each posterior whether labels are of its class, as +1 and −1."""
+        observed = np.searchsorted(self.classes, labels)
+        first = 1 if len(self.classes) <= 2 else 0  # of two classes only the second has a posterior
+        return np.where(observed == np.arange(first, len(self.classes))[:, np.newaxis], 1.0, -1.0)
+
+    def predict_then_learn(self, rows: Array, labels: Labels) -> tuple[OneVsRest, Predictions]:
+        """Learn labelled rows of known classes; also return what was said of each before."""
+        if len(self.classes) < 2:
+            certain = Predictions(np.repeat(self.classes, len(rows)), np.ones((len(rows), 1)))
+            return self._learn(rows, labels), certain
+        if self.settling is not None:
+            return self._row_by_row(rows, labels)
+        unseen = self.unseen
+        if unseen is not None:
+            unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
+        signs = self._signs(labels)
+        learned = self._learn_each(rows, signs)
+        margins = signs * [events.margin for _, events in learned]
+        scores = self._class_scores(np.ascontiguousarray(margins.T))
+        # As scipy's softmax, which takes longer to look at its arguments than all of this.
+        probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        predicted = Predictions(self.classes[np.argmax(scores, axis=1)], probabilities)
+        return replace(self, states=tuple(state for state, _ in learned), unseen=unseen), predicted
+
+    def _row_by_row(self, rows: Array, labels: Labels) -> tuple[OneVsRest, Predictions]:
+        """As `predict_then_learn`, where EP has to run before each prediction."""
+        known = self
+        predicted = np.empty((len(rows), len(self.classes)))
+        for t in range(len(rows)):
+            row = slice(t, t + 1)
+            predicted[t] = known.probabilities(rows[row])[0]
+            known = known.learn(rows[row], labels[row])
+        return known, Predictions(self.classes[np.argmax(predicted, axis=1)], predicted)
+
+    @property
+    def positives(self) -> Labels:
+        """The class that each posterior is about."""
+        return self.classes[1:] if len(self.classes) <= 2 else self.classes
+
+    def welcome(self, label: Labels) -> OneVsRest:
+        """Add a class that has not been seen so far."""
+        assert self.unseen is not None
+        classes = np.unique(np.concatenate([self.classes, label])) if len(self.classes) else label
+        place = int(np.searchsorted(classes, label[0]))
+        states = list(self.states)
+        if len(classes) == 2:
+            states = [self.unseen if place == 1 else mirror(self.unseen)]
+        elif len(classes) > 2:
+            if len(classes) == 3:
+                states = [mirror(states[0]), states[0]]
+            states.insert(place, self.unseen)
+        return replace(self, classes=classes, states=tuple(states))
+
+    def with_states(self, states: tuple[State, ...], unseen: State | None) -> OneVsRest:
+        """Return the same classes with posteriors that have learned more."""
+        return replace(self, states=states, unseen=unseen)
+
+    def with_more_weights(self, at: int, n_more: int) -> OneVsRest:
+        """Return the same for rows with more columns at a place, of which nothing is known."""
+
+        def wider(state: State) -> State:
+            return with_more_weights(state, at, n_more)
+
+        unseen = None if self.unseen is None else wider(self.unseen)
+        return self.with_states(tuple(wider(state) for state in self.states), unseen)
+
+    @computed_once
+    def settled(self) -> tuple[State, ...]:
+        """The posteriors as they are read."""
+        if self.settling is None:
+            return self.states
+        return tuple(run_ep(state, self.settling) for state in self.states)
+
+    @computed_once
+    def gaussians(self) -> tuple[Gaussian, ...]:
+        """The Gaussian of each posterior."""
+        return tuple(gaussian(state) for state in self.settled)
+
+    def margins(self, rows: Array) -> Array:
+        """Return the standardised margin of each row under each posterior, one column each."""
+        noise = self.settings.margin_noise
+        return np.column_stack([standardised_margins(g, rows, noise) for g in self.gaussians])
+
+    def log_odds(self, rows: Array) -> Array:
+        """Return what decides: higher means more probable.
+
+        For two classes the standardised margin of the second; for more, a column for each with the
+        log-odds of the class against all others.
+        """
+        margins = self.margins(rows)
+        if len(self.classes) <= 2:
+            return margins[:, 0]
+        scores = self._log_scores(margins) - self._log_scores(-margins)
+        rest = [logsumexp(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
+        odds: Array = scores - np.column_stack(rest)
+        return odds
+
+    def probabilities(self, rows: Array) -> Array:
+        """Return the probability of each class, one column each; they sum to one."""
+        return self.probabilities_of(self.margins(rows))
+
+    def probabilities_of(self, margins: Array) -> Array:
+        """Return the same, given the standardised margins."""
+        probabilities: Array = softmax(self._class_scores(margins), axis=1)
+        return probabilities
+
+    def log_probabilities(self, rows: Array) -> Array:
+        """Return the logarithm of each probability, also of those too small for a number."""
+        logarithms: Array = log_softmax(self._class_scores(self.margins(rows)), axis=1)
+        return logarithms
+
+    def _class_scores(self, margins: Array) -> Array:
+        """Return the logarithm of what the probabilities of a row's classes are proportional to.
+
+        Of several classes each has its own posterior, which says p that it is this class. That it
+        is this one and none of the others, as it has to be, has the probability p ∏(1 − p′) over
+        the others, which is proportional to p/(1 − p).
+        """
+        if len(self.classes) == 2:
+            return self._log_scores(np.column_stack([-margins[:, 0], margins[:, 0]]))
+        return self._log_scores(margins) - self._log_scores(-margins)
+
+    def _log_scores(self, margins: Array) -> Array:
+        scores = np.empty_like(margins)
+        log_probabilities(margins.ravel(), self.settings.label_noise, scores.ravel())
+        return scores

@@ -1,0 +1,165 @@
+"""Checks of rows and labels whose messages say where the trouble is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import column_or_1d
+
+from virtualvector.dataframes import validated
+from virtualvector.types import Array, Labels
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def checked_rows(estimator: BaseEstimator, X: Any) -> Array:
+    """Return rows to predict as a contiguous array of finite numbers."""
+    rows: Array = _as_numbers(estimator, X, reset=False)
+    _check_finite(rows, estimator)
+    return rows
+
+
+def checked_rows_and_labels(
+    estimator: BaseEstimator, X: Any, y: Any, reset: bool
+) -> tuple[Array, Labels]:
+    """Return rows and labels to learn."""
+    _check_labels(y, "y")
+    rows, labels = _as_numbers(estimator, X, y=y, reset=reset)
+    _check_labels(labels, "y")
+    _check_finite(rows, estimator)
+    return rows, labels
+
+
+def checked_labels(y: Any, n_rows: int) -> Labels:
+    """Return the labels of so many rows."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    _check_labels(y, "y")
+    if type(y) is np.ndarray and y.ndim == 1:
+        labels: Labels = y
+    else:
+        labels = column_or_1d(y, warn=True)
+        _check_labels(labels, "y")
+    if len(labels) != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: X has "
+            f"{n_rows} rows and y has {len(labels)}."
+        )
+    return labels
+
+
+def checked_classes(classes: Any) -> Labels:
+    """Return the classes that will ever come, sorted."""
+    _check_labels(classes, "classes")
+    declared = np.asarray(classes)
+    if declared.ndim != 1 or len(declared) == 0:
+        raise ValueError(f"Input classes is {classes!r}; expected a list of all classes.")
+    return np.unique(declared)
+
+
+def check_known(labels: Labels, classes: Labels) -> None:
+    """Raise for the first label that is not among classes that are all there will be."""
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise ValueError(
+            f"Input y has the label {labels.tolist()[row]!r} at row {row}; expected one of the "
+            f"classes known from the start: {classes.tolist()!r}."
+        )
+
+
+def check_same_kind(labels: Labels, classes: Labels) -> None:
+    """Raise if new labels cannot be compared with the classes seen so far."""
+    if len(classes) and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
+        raise ValueError(
+            f"Input y has the label {labels.tolist()[0]!r} at row 0; expected the same kind as the "
+            f"classes seen so far: {classes.tolist()!r}."
+        )
+
+
+def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
+    try:
+        return validated(
+            estimator, X, dtype=np.float64, order="C", ensure_all_finite=False, **options
+        )
+    except (TypeError, ValueError, OverflowError):
+        _check_every_cell(X, estimator)
+        raise
+
+
+def _check_every_cell(X: Any, estimator: BaseEstimator) -> None:
+    """Raise for the first cell of a table that is no number."""
+    cells = np.asarray(X)
+    if cells.ndim != 2 or cells.dtype.kind not in "OUS":
+        return
+    for row, entries in enumerate(cells.tolist()):
+        for column, cell in enumerate(entries):
+            try:
+                float(np.nan if cell is None else cell)  # as numpy does
+            except (TypeError, ValueError, OverflowError) as error:
+                raise type(error)(
+                    f"Input X has {cell!r} at {_place(row, column, estimator)}; expected a number: "
+                    f"{error}."
+                ) from None
+
+
+def _check_finite(rows: Array, estimator: BaseEstimator) -> None:
+    finite = np.isfinite(rows)
+    if finite.all():
+        return
+    row, column = np.argwhere(~finite)[0]
+    found = "NaN" if np.isnan(rows[row, column]) else "infinity"
+    raise ValueError(
+        f"Input X contains {found} at {_place(row, column, estimator)}; expected finite numbers."
+    )
+
+
+def _place(row: int, column: int, estimator: BaseEstimator) -> str:
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"row {row}, column {column}" + ("" if names is None else f" ({names[column]!r})")
+
+
+def _check_labels(y: Any, name: str) -> None:
+    """Raise for the first label that cannot be a class; shapes are for others to check."""
+    # A list is looked at before numpy makes text of everything in it.
+    labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if labels.ndim != 1 or all(type(label) is str for label in labels.flat):
+        return
+    missing = _where(_is_missing, labels) if labels.dtype.kind == "O" else labels != labels
+    if missing.any():
+        raise ValueError(
+            f"Input {name} contains NaN: the label at row {np.argmax(missing)} is missing; "
+            "expected a class."
+        )
+    unlike = _unlike_classes(labels)
+    if unlike.all():
+        labels = np.asarray(y)
+        unlike = _unlike_classes(labels)
+    if unlike.any():
+        row = int(np.argmax(unlike))
+        raise ValueError(
+            f"Unknown label type: input {name} has {labels.tolist()[row]!r} at row {row}, among "
+            f"labels of type {labels.dtype}; expected only texts, or only integers or booleans."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, pandas' NA, or a nan, which differs from itself."""
+    return label is None or type(label).__name__ == "NAType" or bool(np.any(label != label))
+
+
+def _unlike_classes(labels: Labels) -> Mask:
+    """Whether each label is neither text nor a whole number nor a date."""
+    kind = labels.dtype.kind
+    if kind == "O":
+        return ~_where(lambda label: isinstance(label, str), labels)
+    if kind == "f":
+        return np.not_equal(labels, np.floor(labels)) | np.isinf(labels)
+    return np.full(len(labels), kind not in "biuUmMc")  # scikit-learn refuses complex numbers
+
+
+def _where(condition: Callable[[Any], bool], labels: Labels) -> Mask:
+    return np.array([condition(label) for label in labels], bool)

@@ -1,0 +1,1 @@
+"""Posteriors without approximation: samplers, and what a sphere has left of itself."""

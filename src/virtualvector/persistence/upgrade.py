@@ -1,0 +1,118 @@
+"""What a file of an older format says, turned into what one of the present format would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from virtualvector.persistence.document import Arrays
+from virtualvector.persistence.errors import Misfit
+
+# Format 3 has other names for these: fields of records, parameters, counters.
+_RENAMED = {
+    "precisions": "site_precisions",
+    "shifts": "site_shifts",
+    "born": "row_numbers",
+    "fresh": "variances_at_refresh",
+    "seen": "matched",
+    "outlook": "feature_space",
+    "watch": "drift",
+    "record": "history",
+    "moments": "entries",
+    "n_waves": "n_frequencies",
+    "inputs": "encoder",
+    "named": "categorical",
+    "names": "categories",
+    "gaps": "missing",
+}
+_SAME = "same as"
+
+
+def with_header(format: int, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of such a format with the header that the present one has."""
+    if format >= 3:
+        return dict(document)
+    if "processor" in document:
+        raise Misfit(f"found a processor; expected none in format {format}")
+    renamed = {
+        part: {_renamed(name): value for name, value in document[part].items()}
+        for part in ("parameters", "counters")
+        if isinstance(document.get(part), dict)
+    }
+    return document | renamed | {"processor": "unknown"}
+
+
+def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Return what a file of such a format holds as one of the present format would.
+
+    Whether it makes sense is for `unpack` to say.
+    """
+    if format < 2:
+        arrays = dict(arrays)
+        state = _with_nothing_matched(state, arrays)
+    if format < 3:
+        plain = {path: node for path, node in _records(state, "") if _is_plain(node)}
+        state = _with_names(state, "", arrays, plain)
+        arrays = {_renamed(name): array for name, array in arrays.items()}
+    return state, arrays
+
+
+def _with_nothing_matched(node: Any, arrays: Arrays) -> Any:
+    """Format 2: a posterior knows what its sites were matched at; here, at nothing yet."""
+    if isinstance(node, list):
+        return [_with_nothing_matched(each, arrays) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {name: _with_nothing_matched(each, arrays) for name, each in node.items()}
+    place = str(node.get("fresh"))
+    if place in arrays:
+        if "seen" in node:
+            raise Misfit(f"{place}: found seen beside it; expected none in format 1")
+        node["seen"] = place.removesuffix("fresh") + "seen"
+        arrays[node["seen"]] = np.zeros((arrays[place].size, 4))
+    return node
+
+
+def _with_names(node: Any, path: str, arrays: Arrays, plain: dict[str, dict[str, Any]]) -> Any:
+    """Format 3: fields have other names, and come in another order.
+
+    Therefore a record that is the same as an earlier one may now come before it, and is written
+    out; those with arrays are not, and stay in their order.
+    """
+    if isinstance(node, list):
+        return [_with_names(each, _under(path, k), arrays, plain) for k, each in enumerate(node)]
+    if isinstance(node, dict):
+        if node.keys() == {_SAME}:
+            earlier = str(node[_SAME])
+            return dict(plain[earlier]) if earlier in plain else {_SAME: _renamed(earlier)}
+        return {
+            _renamed(name): _with_names(each, _under(path, name), arrays, plain)
+            for name, each in node.items()
+        }
+    return _renamed(path) if node == path and path in arrays else node
+
+
+def _records(node: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record and its path."""
+    if isinstance(node, dict):
+        yield path, node
+    fields = node.items() if isinstance(node, dict) else enumerate(node)
+    for name, each in fields:
+        if isinstance(each, dict | list):
+            yield from _records(each, _under(path, name))
+
+
+def _is_plain(node: dict[str, Any]) -> bool:
+    """Whether a record holds numbers only, of which many take little memory."""
+    numbers = (int, float, str, type(None))
+    return node.keys() != {_SAME} and all(isinstance(each, numbers) for each in node.values())
+
+
+def _under(path: str, name: Any) -> str:
+    return f"{path}/{name}" if path else str(name)
+
+
+def _renamed(path: str) -> str:
+    return "/".join(_RENAMED.get(name, name) for name in path.split("/"))

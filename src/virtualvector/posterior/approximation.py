@@ -1,0 +1,326 @@
+"""The Gaussian approximation q̃ = r ∏ f̃ᵢ of the posterior (eq. 9), in whichever space is smaller.
+
+Everything the engine asks of q̃ goes through these functions: the marginal of one margin, a change
+of one site, one more point, one point less. Only this file and the residual know that there are two
+spaces.
+"""
+
+from __future__ import annotations
+
+from virtualvector.jit.compiled import compiled, inlined
+from virtualvector.kernels.symmetric import move_last, rank_one, write_cross
+from virtualvector.kernels.triangular import (
+    add_precision,
+    add_scaled,
+    copy,
+    dot,
+    multiply,
+    multiply_rows,
+    scale,
+    whole_vectors,
+)
+from virtualvector.posterior.reduction.pairs import drop_pairs
+from virtualvector.posterior.residual.full import (
+    drop_image,
+    flush,
+    rebuild_images,
+    residual_product,
+    write_image,
+)
+from virtualvector.posterior.site import SMALLEST, weakened
+from virtualvector.posterior.state import MATCHED_VARIANCE, POINTS, ROWS, State, in_margin_space
+from virtualvector.posterior.workspace import Workspace
+from virtualvector.types import Array
+
+# In margin space no margin is given less than this of its variance under the residual, from which
+# differences are taken; without margin noise, so much narrowing by a few points is the first sign
+# of a contradiction.
+_RESOLUTION = 1e-6
+_RESOLUTION_WITHOUT_NOISE = 1e-3
+
+_SHARP = 1e-4  # a hundred times what was seen to be too little
+
+_WORN_IMAGE = 1e-6
+_WORN_MARGIN = 0.01  # every new point multiplies errors by the inverse
+_REFRESH_EVERY = 64  # rows
+_REPROJECT_EVERY = 1024
+
+
+@compiled
+def invalidate(state: State, i: int) -> None:
+    """Let a site be matched when its turn comes: it is not what it was last matched to."""
+    if in_margin_space(state):
+        state.matched[i, MATCHED_VARIANCE] = 0.0
+
+
+@compiled
+def needs_weight_space(state: State, noise: float) -> bool:
+    """Whether a row has too little noise for more margins than weights.
+
+    Such rows, if they contradict each other, narrow margins to less than can be told apart there.
+    """
+    return (
+        state.gram.shape[0] > 0 and state.points.shape[0] > state.mean.shape[0] and noise < _SHARP
+    )
+
+
+@inlined
+def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
+    """Mean and variance of the margin of point i under q̃; leaves Ub in ``work.product``."""
+    if in_margin_space(state):
+        return state.margins[i], state.covariances[i, i]
+    variance = multiply(state.weight_factor, state.points[i], work.product)
+    return dot(state.points[i], state.weight_mean), variance
+
+
+@compiled
+def smallest_variance(state: State, i: int) -> float:
+    """The smallest variance that the margin of point i can be given."""
+    if not in_margin_space(state):
+        return SMALLEST
+    return smallest_of(state.gram[i, i], state.noises[i])
+
+
+@compiled
+def smallest_of(variance: float, noise: float) -> float:
+    """The same for a margin with such a variance under r, in margin space."""
+    share = _RESOLUTION if noise > 0.0 else _RESOLUTION_WITHOUT_NOISE
+    return max(SMALLEST, share * variance)
+
+
+@inlined
+def covariance(state: State, i: int, j: int, work: Workspace) -> float:
+    """The covariance of the margins of two points under q̃."""
+    if in_margin_space(state):
+        return state.covariances[i, j]
+    multiply(state.weight_factor, state.points[i], work.product)
+    multiply(state.weight_factor, state.points[j], work.other)
+    return dot(work.product, work.other)
+
+
+@compiled
+def move_margins(
+    margins: Array, covariances: Array, n: int, i: int, scale: float, step: float, column: Array
+) -> None:
+    """Add ``step`` times column i of the covariances S to the means, and ``scale·SᵢSᵢᵀ`` to S."""
+    width = whole_vectors(n)
+    row = covariances[i]
+    for j in range(width):
+        column[j] = row[j]
+    rank_one(covariances, n, width, column, scale)
+    for j in range(width):
+        margins[j] += step * column[j]
+
+
+@compiled
+def move(
+    state: State, n: int, i: int, mean: float, variance: float,
+    precision: float, shift: float, work: Workspace,
+) -> None:  # fmt: skip
+    """Multiply q̃ by exp(shift·u − ½·precision·u²), u the margin of point i.
+
+    Call it right after `marginal`, whose results it takes.
+    """
+    growth = 1.0 + precision * variance
+    step = (shift - precision * mean) / growth
+    if in_margin_space(state):
+        move_margins(state.margins, state.covariances, n, i, -precision / growth, step, work.column)
+    else:
+        add_precision(state.weight_factor, work.product, precision, work.image)
+        add_scaled(state.weight_mean, step, work.image)
+
+
+@compiled
+def absorb_sites(
+    mean: Array, factor: Array, points: Array, precisions: Array, shifts: Array,
+    product: Array, image: Array,
+) -> None:  # fmt: skip
+    """Multiply N(mean, factorᵀfactor) by the sites of all points; write back what was used.
+
+    Sites that narrow come first: then every Gaussian on the way is at least as narrow as the
+    last one, hence proper.
+    """
+    for narrowing in (True, False):
+        for i in range(points.shape[0]):
+            if (precisions[i] > 0.0) == narrowing:
+                variance = multiply(factor, points[i], product)
+                along = dot(points[i], mean)
+                precision, shift = weakened(along, variance, precisions[i], shifts[i], SMALLEST)
+                add_precision(factor, product, precision, image)
+                step = (shift - precision * along) / (1.0 + precision * variance)
+                add_scaled(mean, step, image)
+                precisions[i], shifts[i] = precision, shift
+
+
+@compiled
+def refresh(state: State, work: Workspace) -> None:
+    """Build q̃ anew from r and the sites, as `absorb_sites` does."""
+    n = state.counts[POINTS]
+    work.cached_query[0] = 0.0
+    flush(state, work)
+    if not in_margin_space(state):
+        copy(state.mean, state.weight_mean)
+        for j in range(state.mean.shape[0]):
+            copy(state.factor[j], state.weight_factor[j])
+        absorb_sites(
+            state.weight_mean, state.weight_factor, state.points[:n],
+            state.site_precisions, state.site_shifts, work.product, work.image,
+        )  # fmt: skip
+        return
+    for i in range(n):
+        state.margins[i] = dot(state.points[i], state.mean)
+        for j in range(n):
+            state.covariances[i, j] = state.gram[i, j]
+    for narrowing in (True, False):
+        for i in range(n):
+            if (state.site_precisions[i] > 0.0) == narrowing:
+                mean, variance = state.margins[i], state.covariances[i, i]
+                floor = smallest_variance(state, i)
+                precision, shift = weakened(
+                    mean, variance, state.site_precisions[i], state.site_shifts[i], floor
+                )
+                move(state, n, i, mean, variance, precision, shift, work)
+                if precision != state.site_precisions[i]:
+                    invalidate(state, i)
+                state.site_precisions[i], state.site_shifts[i] = precision, shift
+
+
+@compiled
+def reproject(state: State, work: Workspace) -> None:
+    """Compute the margins under r anew from the points, then q̃: errors do not add up."""
+    if in_margin_space(state):
+        rebuild_images(state, work)
+    refresh(state, work)
+
+
+@compiled
+def lost_digits(state: State) -> tuple[bool, bool]:
+    """Whether images of points under r, and margins under q̃, have lost too many digits."""
+    images, margins = False, False
+    if in_margin_space(state):
+        for i in range(state.counts[POINTS]):
+            # Both are differences, and have lost as many digits as they have become smaller.
+            images |= state.gram[i, i] < _WORN_IMAGE * state.variances_at_refresh[i]
+            margins |= state.covariances[i, i] < _WORN_MARGIN * state.gram[i, i]
+    return images, margins
+
+
+@compiled
+def refresh_due(state: State) -> bool:
+    """Whether something has to be rebuilt before the next row."""
+    images, margins = lost_digits(state)
+    scheduled = state.counts[ROWS] % _REFRESH_EVERY == 0
+    return state.counts[POINTS] > 0 and (scheduled or images or margins)
+
+
+@compiled
+def upkeep(state: State, work: Workspace) -> None:
+    """Rebuild what updates have worn out, and everything now and then."""
+    images, _ = lost_digits(state)
+    if images or state.counts[ROWS] % _REPROJECT_EVERY == 0:
+        reproject(state, work)
+    else:
+        refresh(state, work)
+
+
+@compiled
+def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float, float]:
+    """Mean and variance of a margin under q̃ with n points, and its variance under r.
+
+    In margin space the covariances with the margins of the points are left in ``work.crossed``
+    under q̃ and in ``work.column`` under r, and U·vector in ``work.product``.
+    """
+    if not in_margin_space(state):
+        variance = multiply(state.weight_factor, vector, work.product)
+        return dot(vector, state.weight_mean), variance, variance
+
+    residual = residual_product(state, vector, work.product, work)
+    mean, variance = dot(vector, state.mean), residual
+    if n > 0:
+        multiply_rows(state.products, whole_vectors(n), work.product, work.column)
+    # With S the covariances under q̃, T = diag(τ), g the covariances under r: those under q̃ are
+    # g − S T g.
+    for i in range(n):  # not in the loop below: see `write_point`
+        mean += work.column[i] * (
+            state.site_shifts[i] - state.site_precisions[i] * state.margins[i]
+        )
+    for i in range(n):
+        work.scaled[i] = state.site_precisions[i] * work.column[i]
+    for i in range(n):
+        work.crossed[i] = work.column[i] - dot(state.covariances[i, :n], work.scaled[:n])
+        variance -= work.scaled[i] * work.crossed[i]
+    return mean, max(variance, SMALLEST, _RESOLUTION * residual), residual
+
+
+@compiled
+def query(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float]:
+    """Mean and variance of a margin under q̃; cached for a point that comes right after."""
+    mean, variance, residual = along(state, n, vector, work)
+    copy(vector, work.cached_row)
+    cache = work.cached_query
+    cache[0], cache[1], cache[2], cache[3] = 1.0, mean, variance, residual
+    return mean, variance
+
+
+@compiled
+def is_cached(point: Array, sign: float, work: Workspace) -> bool:
+    """Whether the cached query is about this point, or about its negative."""
+    if work.cached_query[0] == 0.0:
+        return False
+    different = 0
+    for k in range(point.shape[0]):
+        different += point[k] != sign * work.cached_row[k]
+    return different == 0
+
+
+@compiled
+def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, float]:
+    """Take in the point that was written to place n, with a site of one.
+
+    Returns mean and variance of its margin under q̃: the prediction for the row. A point that is
+    ``sign`` times the row of the cached query has all but the sign in common with it.
+    """
+    state.site_precisions[n] = 0.0
+    state.site_shifts[n] = 0.0
+    if is_cached(state.points[n], sign, work):
+        cache = work.cached_query
+        mean, variance, residual = sign * cache[1], cache[2], cache[3]
+        scale(work.product, sign)
+        scale(work.column, sign)
+        scale(work.crossed, sign)
+    else:
+        mean, variance, residual = along(state, n, state.points[n], work)
+    work.cached_query[0] = 0.0
+    if in_margin_space(state):
+        write_image(state, n, residual, work)
+        work.crossed[n] = max(variance, smallest_of(residual, state.noises[n]))
+        write_cross(state.covariances, n, work.crossed)
+        state.margins[n] = mean
+        invalidate(state, n)
+    return mean, variance
+
+
+@compiled
+def drop_point(state: State, j: int, work: Workspace) -> None:
+    """Take point j and its site off the list; the last point takes its place.
+
+    The distribution of the other margins under q̃ is what it was: marginalising needs no work.
+    """
+    last = state.counts[POINTS] - 1
+    state.counts[POINTS] = last
+    if j < last:
+        copy(state.points[last], state.points[j])
+        state.noises[j] = state.noises[last]
+        state.row_numbers[j] = state.row_numbers[last]
+        state.site_precisions[j] = state.site_precisions[last]
+        state.site_shifts[j] = state.site_shifts[last]
+    if in_margin_space(state):
+        state.margins[j] = state.margins[last]
+        state.margins[last] = 0.0
+        if j < last:
+            copy(state.matched[last], state.matched[j])
+        drop_image(state, j, last)
+        move_last(state.covariances, j, last)
+    if state.distances.shape[0] > 0:
+        move_last(state.distances, j, last)
+        drop_pairs(work, j, last)

@@ -1,0 +1,304 @@
+"""The pure face of the engine: (state, rows) → (state, what happened)."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from virtualvector.jit.compiled import entry
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.triangular import KEEP
+from virtualvector.posterior.drift import drift_rows, rows_per_drift
+from virtualvector.posterior.gaussian import gaussian
+from virtualvector.posterior.prediction import standardised_margins
+from virtualvector.posterior.settings import Settings, most_points, plain
+from virtualvector.posterior.state import POINTS, ROWS, State, copy_state, empty_state
+from virtualvector.posterior.step import (
+    CONTRADICTORY,
+    DONE,
+    MERGE_POSSIBLE,
+    NOT_FINITE,
+    OUT_OF_CAPACITY,
+    REFRESH_DUE,
+    flush_residual,
+    learn_rows,
+    merge_or_evict,
+    predict_row,
+    rebuild,
+    write_probabilities,
+    yield_to_contradiction,
+)
+from virtualvector.posterior.workspace import (
+    DRIFT,
+    LAST_ROW,
+    Events,
+    KernelArguments,
+    arguments_for,
+    make_workspace,
+)
+from virtualvector.types import Array
+
+
+def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[State, Events]:
+    """Learn labelled rows; the state that was given stays as it is.
+
+    Parameters
+    ----------
+    state : State
+        What was known before.
+    rows : array of shape (T, d) or (T, d − 1)
+        Finite numbers. With one column less than there are weights, the last weight is the bias.
+    signs : array of shape (T,)
+        The labels, +1 or −1.
+    settings : Settings
+        How to learn; the same ones that the state was made with.
+
+    Returns
+    -------
+    state : State
+        What is known after. Learning a stream in pieces of any sizes gives the same bits.
+    events : Events
+        What happened at each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian, learn
+    >>> settings = Settings(buffer_size=5)
+    >>> rows = np.array([[2.0, 0.5], [1.0, -1.0], [-1.5, 0.2]])
+    >>> state, events = learn(empty_state(2, settings), rows, np.array([1.0, 1.0, -1.0]), settings)
+    >>> np.exp(events.log_probability).round(3)
+    array([0.5  , 0.674, 0.961])
+    >>> gaussian(state).mean.round(3)
+    array([ 1.011, -0.278])
+    """
+    return learn_in_place(copy_state(state), rows, signs, settings)
+
+
+def learn_in_place(
+    state: State, rows: Array, signs: Array, settings: Settings
+) -> tuple[State, Events]:
+    """As `learn`, but the arrays of the given state are used up."""
+    plain_arrays = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
+    learning = Engine(state, settings, *plain_arrays)
+    learning.learn()
+    return learning.state, learning.events
+
+
+class _Place:
+    """KernelArguments, the address that kernels are given, and Python's own views of some of it.
+
+    All in one object, which is exchanged in one step, whenever an interrupt comes.
+    """
+
+    __slots__ = ("address", "arguments", "counts", "table", "unfinished")
+
+    def __init__(self, arguments: KernelArguments) -> None:
+        self.arguments, self.table = arguments, StructTable(arguments)
+        self.address = self.table.address
+        self.counts: Any = arguments.state.counts.data
+        self.unfinished: Any = arguments.work.unfinished.data
+
+
+class Engine:
+    """A posterior that learns rows in place; others may be written where these are.
+
+    Rows and signs have to be contiguous arrays of float64. Not for several threads at once.
+    """
+
+    def __init__(self, state: State, settings: Settings, rows: Array, signs: Array) -> None:
+        self.settings = plain(settings)
+        self._drifts = self.settings.half_life < math.inf
+        self._drift_at = 0 if self._drifts else math.inf  # a number of rows, or one before it
+        self._rows, self._n_rows = rows, len(rows)
+        self._at = _Place(arguments_for(state, self.settings, rows, signs))
+        self.events = self._at.arguments.events
+        self.probabilities = self._at.arguments.work.probabilities
+        self._first: int | None = None  # the number of the first of the rows being learned
+        self._learn_rows: Any = None  # compiled when first used
+        self._predict_row: Any = None
+
+    def learn(self) -> None:
+        """Learn the rows; ``events`` says what happened to them.
+
+        An interrupt may come between two kernels: `finish` does what is left to do.
+        """
+        if self._learn_rows is None:
+            self._learn_rows = entry(learn_rows, int, int, int, bool)
+        at, n_rows = self._at, self._n_rows
+        self._first = first = at.counts[ROWS]
+        if first + n_rows < self._drift_at:
+            done, why = self._learn_rows(at.address, 0, n_rows, False)
+            if why != DONE:
+                self._go_on(done, why)
+        else:
+            self._go_on(0, DONE)
+        self._first = None
+
+    def finish(self) -> None:
+        """Go on with rows that were begun and not learned to the end, if there are any."""
+        if self._first is not None:
+            with suppress(ValueError):  # a row that was refused
+                self._go_on(self.n_seen - self._first, self._at.unfinished[LAST_ROW])
+            self._first = None
+
+    def _go_on(self, done: int, why: int) -> None:
+        """Learn all rows but those that are done, once that is done which learning stopped for."""
+        n_rows = stop = self._n_rows
+        while True:
+            rebuilt = why != DONE and self._attend_to(why, done)
+            if self._drifts:
+                stop = min(done + self._rows_to_next_drift(), n_rows)
+            if done == n_rows:
+                return
+            done, why = self._learn_rows(self._at.address, done, stop, rebuilt)
+
+    def _rows_to_next_drift(self) -> int:
+        """Let the weights drift if that is due now; return after how many rows it is due again."""
+        at, n_seen = self._at, self.n_seen
+        if 0 < n_seen == at.unfinished[DRIFT]:
+            drift_rows(at.address)
+        every = rows_per_drift(len(at.arguments.state.mean), self.settings.half_life)
+        rows = every - n_seen % every
+        self._drift_at = at.unfinished[DRIFT] = n_seen + rows
+        return rows
+
+    def _attend_to(self, why: int, done: int) -> bool:
+        """Do what learning stopped for; return whether that was to rebuild something."""
+        if why == MERGE_POSSIBLE:
+            merge_or_evict(self._at.address, done - 1)
+            return False
+        if why == CONTRADICTORY:
+            yield_to_contradiction(self._at.address, done - 1)
+            return False
+        if why == NOT_FINITE or (
+            why == OUT_OF_CAPACITY and not np.isfinite(self._rows[done]).all()
+        ):
+            self._first = None
+            raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
+        if why == REFRESH_DUE:
+            rebuild(self._at.address, False)
+            return True
+        other = _Place((more_room if why == OUT_OF_CAPACITY else in_weight_space)(self._flushed()))
+        rebuild(other.address, True)
+        self._at = other
+        return True
+
+    @property
+    def n_seen(self) -> int:
+        """The number of rows learned."""
+        n_seen: int = self._at.counts[ROWS]
+        return n_seen
+
+    @property
+    def state(self) -> State:
+        """What has been learned; it changes when more is."""
+        return self._flushed().state
+
+    def _flushed(self) -> KernelArguments:
+        if self._at.arguments.work.deferred[KEEP, 0] > 0.0:
+            flush_residual(self._at.address)
+        return self._at.arguments
+
+    def predict(self) -> float:
+        """Return the standardised margin of the first row; nan if an entry of it is not finite.
+
+        Else ``probabilities`` has the probabilities of its labels.
+        """
+        if self._predict_row is None:
+            self._predict_row = entry(predict_row, int)
+        margin: float = self._predict_row(self._at.address)
+        if margin == math.inf:
+            q, noise = gaussian(self.state), self.settings.margin_noise
+            margin = float(standardised_margins(q, self._rows[:1], noise)[0])
+            write_probabilities(margin, self.settings.label_noise, self.probabilities)
+        return margin
+
+
+def more_room(arguments: KernelArguments) -> KernelArguments:
+    """Return arguments for the same state and twice as many points, as far as they are allowed.
+
+    Once there is room for too many points, q̃ moves from margin space to weight space.
+    """
+    state, settings = arguments.state, arguments.settings
+    capacity = min(2 * len(state.points), most_points(settings))
+    margin_space = None if len(state.gram) else False  # there is no way back
+    larger = empty_state(len(state.mean), settings, capacity, margin_space)
+    return _moved(arguments, larger)
+
+
+def in_weight_space(arguments: KernelArguments) -> KernelArguments:
+    """Return arguments for the same state in weight space."""
+    n_weights, capacity = len(arguments.state.mean), len(arguments.state.points)
+    return _moved(
+        arguments, empty_state(n_weights, arguments.settings, capacity, margin_space=False)
+    )
+
+
+def _moved(arguments: KernelArguments, to: State) -> KernelArguments:
+    """Copy what does not depend on the space; the rest is left to be computed anew."""
+    state = arguments.state
+    n = state.counts[POINTS]
+    for name in ("mean", "factor", "counts", "sums"):
+        getattr(to, name)[:] = getattr(state, name)
+    for name in ("points", "noises", "row_numbers", "site_precisions", "site_shifts"):
+        getattr(to, name)[:n] = getattr(state, name)[:n]
+    if len(to.distances):
+        to.distances[:n, :n] = state.distances[:n, :n]
+    if len(to.matched):
+        to.matched[:n] = state.matched[:n]
+    work = make_workspace(to, arguments.settings)._replace(
+        probabilities=arguments.work.probabilities
+    )
+    return arguments._replace(state=to, work=work)
+
+
+def mirror(state: State) -> State:
+    """Return the posterior for the same rows with all labels swapped: w has become −w."""
+    state = copy_state(state)
+    for name in ("mean", "points", "products", "weight_mean"):
+        getattr(state, name)[:] *= -1.0
+    return state
+
+
+def with_more_weights(state: State, at: int, n_more: int) -> State:
+    """Return the same state with more weights, of which nothing is known, before the one at ``at``.
+
+    As if the rows so far had had zeros in those columns: exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian, learn
+    >>> from virtualvector.posterior.engine import with_more_weights
+    >>> settings = Settings(buffer_size=0)
+    >>> state, _ = learn(empty_state(2, settings), np.ones((1, 2)), np.ones(1), settings)
+    >>> gaussian(with_more_weights(state, 1, 2)).mean.round(2)
+    array([0.56, 0.  , 0.  , 0.56])
+    """
+
+    def vectors(array: Array) -> Array:
+        return np.insert(array, [at] * n_more, 0.0, axis=-1)
+
+    def rows(array: Array) -> Array:
+        return np.insert(array, [at] * n_more, 0.0, axis=0)
+
+    def factor(array: Array) -> Array:
+        wider = rows(vectors(array))
+        wider[range(at, at + n_more), range(at, at + n_more)] = 1.0
+        return wider
+
+    weight_space = len(state.weight_mean) > 0
+    return copy_state(
+        state._replace(
+            mean=vectors(state.mean),
+            factor=factor(state.factor),
+            points=vectors(state.points),
+            products=state.products if weight_space else rows(state.products),
+            weight_mean=vectors(state.weight_mean) if weight_space else state.weight_mean,
+            weight_factor=factor(state.weight_factor) if weight_space else state.weight_factor,
+        )
+    )

@@ -1,0 +1,1 @@
+"""The residual r(w), by how it keeps its covariance."""
