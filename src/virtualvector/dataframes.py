@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
@@ -24,6 +25,21 @@ def labels_of(table: Any) -> list[Any]:
     ['age', 'city']
     """
     return list(table.column_names if _is_arrow(table) else table.columns)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, pandas' NA, or nan.
+
+    Examples
+    --------
+    >>> from virtualvector.dataframes import is_missing
+    >>> is_missing(None), is_missing(float("nan")), is_missing("nan"), is_missing(0)
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    other = value != value
+    return other is not False and bool(np.any(other))
 
 
 def without_dictionaries(table: Any) -> Any:

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
@@ -31,8 +30,10 @@ from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
 from virtualvector.dataframes import is_table, validated
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns, categorical_columns, columns_of
+from virtualvector.learners.one_vs_rest import against_the_rest
 from virtualvector.learners.validation import (
     check_known,
+    check_same_classes,
     check_same_kind,
     checked_classes,
     checked_labels,
@@ -275,9 +276,7 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
             return np.full(len(logs), np.log(_LEAST))
         if logs.shape[1] == 2:
             return logs[:, 1] - logs[:, 0]
-        rest = [logsumexp(np.delete(logs, k, axis=1), axis=1) for k in range(logs.shape[1])]
-        odds: Array = logs - np.column_stack(rest)
-        return odds
+        return against_the_rest(logs)
 
     def _forget(self) -> None:
         for name in ("_committee", "_encoder", "_categorical", "classes_"):
@@ -293,11 +292,8 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
                 "`classes=[]` lets classes come as they come; expected only those known, which "
                 f"were said to be all: {self.classes_.tolist()!r}."
             )
-        if not first and declared is not None and not np.array_equal(declared, self.classes_):
-            raise ValueError(
-                f"`classes={declared.tolist()!r}` is not the same as on last call to partial_fit, "
-                f"was: {self.classes_.tolist()!r}."
-            )
+        if not first:
+            check_same_classes(declared, self.classes_)
         if first:
             self._validate_params()
         columns, labels = self._checked(X, y)

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from virtualvector.auto.experts import Expert, describe
 
 LONGEST = 256  # blocks remembered
+
+
+Entries = TypeVar("Entries", bound=Sequence[Any])
+
+
+def thinned(entries: Entries, every: int, longest: int) -> tuple[Entries, int]:
+    """Return entries, or every other one if they are too many, and what is between two of them.
+
+    Examples
+    --------
+    >>> from virtualvector.auto.history import thinned
+    >>> thinned([1, 2, 3, 4], 1, 4), thinned([1, 2, 3, 4], 1, 3)
+    (([1, 2, 3, 4], 1), ([2, 4], 2))
+    """
+    return (entries, every) if len(entries) <= longest else (entries[1::2], 2 * every)  # type: ignore[return-value]
 
 
 class HistoryEntry(NamedTuple):
@@ -40,9 +55,7 @@ class History(NamedTuple):
         if n_blocks % self.every:
             return self._replace(n_blocks=n_blocks)
         entries = (*self.entries, HistoryEntry(n_rows, weights))
-        if len(entries) <= LONGEST:
-            return History(entries, self.every, n_blocks)
-        return History(entries[1::2], 2 * self.every, n_blocks)
+        return History(*thinned(entries, self.every, LONGEST), n_blocks)
 
 
 def in_words(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, dict[str, float]]]:

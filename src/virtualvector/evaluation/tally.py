@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.auto.history import thinned
 from virtualvector.evaluation.metrics import BINS, Measures, Reliability
 from virtualvector.types import Array, Labels
 
@@ -132,8 +133,7 @@ class Tally:
         for n in range((self.now.n_rows // FINEST + 1) * FINEST, end + 1, FINEST):
             if n % every == 0:
                 past.append(totals(n))
-                if len(past) > LONGEST:
-                    past, every = past[1::2], 2 * every
+                past, every = thinned(past, every, LONGEST)
         of_likeliest = _binned(self.of_likeliest, predicted.max(axis=1), likeliest == observed)
         of_second = self.of_second
         if n_classes == 2:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.dataframes import is_missing
 from virtualvector.types import Array
 
 Places = dict[int, dict[str, int]]  # of each column, the inputs of its categories
@@ -96,7 +97,7 @@ def _direction(category: str) -> Array:
 
 def _category(value: Any) -> str:
     """Return a value as a category: whole numbers have the same one beside missing values."""
-    if value is None or type(value).__name__ == "NAType" or value != value:
+    if is_missing(value):
         return ""
     whole = isinstance(value, float | np.floating) and value.is_integer()
     return str(int(value) if whole else value)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from virtualvector.dataframes import is_table, labels_of, without_dictionaries
+from virtualvector.dataframes import is_missing, is_table, labels_of, without_dictionaries
 
 
 class Columns(NamedTuple):
@@ -100,8 +100,7 @@ def _numbers(column: Any, label: Any) -> Any:
         numbers = np.empty(len(column))
         for row, value in enumerate(column):
             try:
-                missing = value is None or type(value).__name__ == "NAType"
-                numbers[row] = np.nan if missing else float(value)
+                numbers[row] = np.nan if is_missing(value) else float(value)
             except (TypeError, ValueError):
                 raise ValueError(
                     f"Input X has {value!r} at row {row}, column {label!r}; expected a number, as "

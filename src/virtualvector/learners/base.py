@@ -16,6 +16,7 @@ from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.online import OnlineMixin
 from virtualvector.learners.validation import (
     check_known,
+    check_same_classes,
     check_same_kind,
     checked_classes,
     checked_rows,
@@ -160,11 +161,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         """Return what is known so far, and checked rows and labels to go on with."""
         first = self._route is None
         declared = None if classes is None else checked_classes(classes)
-        if not first and declared is not None and not np.array_equal(declared, self.classes_):
-            raise ValueError(
-                f"`classes={declared.tolist()!r}` is not the same as on last call to partial_fit, "
-                f"was: {self.classes_.tolist()!r}."
-            )
+        if not first:
+            check_same_classes(declared, self.classes_)
         rows, labels = checked_rows_and_labels(self, X, y, reset=first)
         route = self._route
         posterior = self._prior(rows, declared) if route is None else route.close()

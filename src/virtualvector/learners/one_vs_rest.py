@@ -215,9 +215,7 @@ class OneVsRest:
         if len(self.classes) <= 2:
             return margins[:, 0]
         scores = self._log_scores(margins) - self._log_scores(-margins)
-        rest = [logsumexp(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
-        odds: Array = scores - np.column_stack(rest)
-        return odds
+        return against_the_rest(scores)
 
     def probabilities(self, rows: Array) -> Array:
         """Return the probability of each class, one column each; they sum to one."""
@@ -248,3 +246,19 @@ class OneVsRest:
         scores = np.empty_like(margins)
         log_probabilities(margins.ravel(), self.settings.label_noise, scores.ravel())
         return scores
+
+
+def against_the_rest(logarithms: Array) -> Array:
+    """Return the log-odds of each column against all others together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.learners.one_vs_rest import against_the_rest
+    >>> against_the_rest(np.log([[0.5, 0.25, 0.25]])).round(2)
+    array([[ 0. , -1.1, -1.1]])
+    """
+    columns = range(logarithms.shape[1])
+    rest = [logsumexp(np.delete(logarithms, k, axis=1), axis=1) for k in columns]
+    odds: Array = logarithms - np.column_stack(rest)
+    return odds

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
-from virtualvector.dataframes import validated
+from virtualvector.dataframes import is_missing, validated
 from virtualvector.types import Array, Labels
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -71,6 +71,15 @@ def check_known(labels: Labels, classes: Labels) -> None:
         )
 
 
+def check_same_classes(declared: Labels | None, classes: Labels) -> None:
+    """Raise if other classes are declared than there are."""
+    if declared is not None and not np.array_equal(declared, classes):
+        raise ValueError(
+            f"`classes={declared.tolist()!r}` is not the same as on last call to partial_fit, "
+            f"was: {classes.tolist()!r}."
+        )
+
+
 def check_same_kind(labels: Labels, classes: Labels) -> None:
     """Raise if new labels cannot be compared with the classes seen so far."""
     if len(classes) and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
@@ -128,7 +137,7 @@ def _check_labels(y: Any, name: str) -> None:
     labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     if labels.ndim != 1 or all(type(label) is str for label in labels.flat):
         return
-    missing = _where(_is_missing, labels) if labels.dtype.kind == "O" else labels != labels
+    missing = _where(is_missing, labels) if labels.dtype.kind == "O" else labels != labels
     if missing.any():
         raise ValueError(
             f"Input {name} contains NaN: the label at row {np.argmax(missing)} is missing; "
@@ -144,11 +153,6 @@ def _check_labels(y: Any, name: str) -> None:
             f"Unknown label type: input {name} has {labels.tolist()[row]!r} at row {row}, among "
             f"labels of type {labels.dtype}; expected only texts, or only integers or booleans."
         )
-
-
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, pandas' NA, or a nan, which differs from itself."""
-    return label is None or type(label).__name__ == "NAType" or bool(np.any(label != label))
 
 
 def _unlike_classes(labels: Labels) -> Mask:
