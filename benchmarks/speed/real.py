@@ -35,7 +35,7 @@ def ionosphere() -> Rows:
     return Rows(np.tile(features, (4, 1)), np.tile(np.where(y > 0, 1.0, -1.0), 4))
 
 
-REAL: dict[str, Callable[[], Rows]] = {"spambase": spambase, "ionosphere, Fourier": ionosphere}
+REAL: dict[str, Callable[[], Rows]] = {"spambase": spambase, "ionosphere": ionosphere}
 
 
 def name_of(rows: str, noise: float, how: str) -> str:
