@@ -37,9 +37,8 @@ TESTS = (
     "tests/features/test_encoder.py",
     "tests/streams/test_table.py",
     "tests/streams/test_reader.py",
-    # Learners: scikit-learn's contract, single rows, committees.
+    # Learners: scikit-learn's contract, committees.
     "tests/learners/test_contract.py",
-    "tests/learners/test_online.py",
     "tests/auto/test_classifier.py",
     # The layer above numba's compiler.
     "tests/jit/test_compiled.py::test_a_change_in_a_called_function_is_noticed[True]",

@@ -162,7 +162,7 @@ def run(script, **constants):
 
 
 def test_a_fork_beside_threads_that_learn_leaves_learners_that_go_on():
-    run(BEGINNING + BESIDE_LEARNERS, FORKS=20)
+    run(BEGINNING + BESIDE_LEARNERS, FORKS=10)
 
 
 @pytest.mark.parametrize("single", [True, False])

@@ -117,30 +117,30 @@ COPIES = {
 @pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_copy_is_as_the_learner_was_after_some_row(learner, duplicate, n_classes, tmp_path):
-    X, y = problem(rows=300, n_classes=n_classes)
+    X, y = problem(rows=150, n_classes=n_classes)
     model = learner(margin_noise=0.5).partial_fit(X[:5], y[:5], classes=range(n_classes))
     copies = []
     with beside(lambda: copies.append(duplicate(model, tmp_path))):
-        for t in range(5, 300):
+        for t in range(5, 150):
             model.learn_one(X[t], y[t])
     whole = learner(margin_noise=0.5).partial_fit(X[:5], y[:5], classes=range(n_classes))
     after = {5: contents_of(whole)}
-    for t in range(5, 300):
+    for t in range(5, 150):
         after[t + 1] = contents_of(whole.learn_one(X[t], y[t]))
     assert copies
     for each in copies:
         assert contents_of(each) == after[each.n_seen_]
-    assert contents_of(model) == after[300]  # nothing was lost
+    assert contents_of(model) == after[150]  # nothing was lost
     assert contents_of(copies[-1].learn_one(ROW, 0)) != after[copies[-1].n_seen_ - 1]
-    assert contents_of(model) == after[300]
+    assert contents_of(model) == after[150]
 
 
 def test_a_clone_of_a_learner_at_work_has_its_parameters():
     model = started(LEARNERS["vvm"], margin_noise=0.5)
     with beside(lambda: clone(model).fit([ROW, OTHER], [0, 1])):
-        for _ in range(200):
+        for _ in range(100):
             model.learn_one(ROW, 0)
-    assert model.n_seen_ == 202
+    assert model.n_seen_ == 102
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS.values(), partial(AutoVVMClassifier, budget=3e4)])
