@@ -142,7 +142,7 @@ def _check_trust(committee: Committee) -> None:
         start = calibration.first_weights()
         _expect(len(weights) == 1 and weights[0] == 1.0, "all trust in the only expert")
         _expect(np.array_equal(committee.corrections, start), "the corrections of the start")
-    _expect(_sums_to_one(weights, awake.sum(), SHARE), "weights that sum to one")
+    _expect(_sums_to_one(weights, int(awake.sum()), SHARE), "weights that sum to one")
     corrections, n_ways = committee.corrections, len(calibration.POWERS)
     _expect(corrections.shape == (n_ways,), f"{n_ways} corrections")
     _expect(_sums_to_one(corrections, n_ways, calibration.SHARE), "corrections that sum to one")
