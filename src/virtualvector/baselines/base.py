@@ -1,4 +1,4 @@
-"""What the rivals share: scikit-learn's contract around a rule that learns one row at a time."""
+"""What the baselines share: scikit-learn's contract around a rule that learns one row at a time."""
 
 from __future__ import annotations
 

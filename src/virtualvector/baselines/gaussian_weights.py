@@ -1,4 +1,4 @@
-"""A Gaussian over the weights, which several rivals keep."""
+"""A Gaussian over the weights, which several baselines keep."""
 
 from __future__ import annotations
 

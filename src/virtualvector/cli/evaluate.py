@@ -108,4 +108,5 @@ def _print(n_rows: int, measures: Measures, classes: list[str], confusion: Any) 
         print(f"Confusion matrix of {len(classes)} classes: see --json")
     else:
         rows = zip(classes, confusion.tolist(), strict=True)
-        print_table(("came, said", *classes), [[name, *map(str, counts)] for name, counts in rows])
+        table = [[name, *map(str, counts)] for name, counts in rows]
+        print_table(("observed, predicted", *classes), table)

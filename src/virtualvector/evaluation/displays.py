@@ -1,4 +1,4 @@
-"""Pictures of a classifier: whom it trusted along the stream, and whether what it said came true.
+"""Pictures of a classifier: whom it trusted along the stream, and observed against predicted.
 
 As scikit-learn's displays, they are made by `from_estimator` or `from_predictions` and drawn by
 `plot`.
@@ -177,7 +177,7 @@ class WeightsDisplay:
 
 
 class ReliabilityDisplay:
-    """What came against what was predicted, in bins of the predicted probability.
+    """What was observed against what was predicted, in bins of the predicted probability.
 
     With two classes the prediction is the probability of the second one; with more, that of the
     most probable one. The bars are ±2 standard errors of the share in a bin if what was predicted

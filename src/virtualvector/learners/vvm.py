@@ -41,7 +41,8 @@ class VVMClassifier(BayesianLinearClassifier):
         row that makes a point go, without label noise, ten million times as much will do, but no
         more than 1e-3, or 1e-4 without margin noise: the point takes far more with it.
     max_sweeps : int, default=30
-        Most sweeps over the points per row.
+        Most sweeps over the points per row. More than 1,000 are refused where they could take more
+        than about a tenth of a second.
     half_life : float, optional
         For streams that change: the weights are taken to drift, and the squared correlation with
         what they were halves in so many rows. What is known fades into the prior. The more rows

@@ -14,10 +14,13 @@ CLEARLY = 2.0  # standard errors
 _FEWEST = 100  # rows before the recent ones, to compare these with
 
 BUFFER = {  # what is counted, and what that means
-    "evicted": ("points evicted", "a Gaussian took over what they said"),
-    "merged": ("pairs merged", "one point speaks for both"),
+    "evicted": ("points evicted", "a Gaussian took over what they carried"),
+    "merged": ("pairs merged", "one point stands for both"),
+    "ignored": ("rows ignored", "all zeros, or drowned in noise"),
+    "sweeps": ("sweeps of EP", "over the points, for all rows together"),
+    "unsettled": ("rows unsettled", "they contradicted the points, and EP had no fixed point"),
     "divergence_lost": ("divergence lost", "what a Gaussian could not take over, in nats"),
-    "divergence_score": ("divergence kept", "what the points kept say beyond a Gaussian, in nats"),
+    "divergence_score": ("divergence kept", "what points carry beyond a Gaussian, in nats"),
     "kept": ("points kept", "by all experts now"),
 }
 
@@ -114,7 +117,7 @@ def trust(tally: Tally) -> str:
     far = abs(display.observed - display.predicted)[some] > CLEARLY * display.standard_error[some]
     n_bins, n_near = len(far), int((~far).sum())
     return (
-        f"In {n_near} of {n_bins} bins what came is within two standard errors of what was "
+        f"In {n_near} of {n_bins} bins what was observed is within two standard errors of what was "
         f"predicted; if every probability is right, about {number(round(0.95 * n_bins))} are."
     )
 
@@ -142,7 +145,7 @@ def tiles(tally: Tally) -> list[Tile]:
         Tile(
             "calibration error",
             f"{measures.calibration_error:.3f}",
-            "between what was said and how often it came",
+            "between predicted and observed shares",
         ),
     ]
     return [tile for tile in found if tile.name != "wrong lately" or recent.n_rows < n_rows]
