@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from tests.learners.learner_examples import LEARNERS, assert_same_model, every_learner, problem
+from virtualvector import VVMClassifier
 
 COLUMNS = ["length", "width", "height", "weight"]
 
@@ -307,3 +308,10 @@ def test_nothing_can_be_read_before_anything_is_learned(learner):
                  "log_evidence_", "counters_"):  # fmt: skip
         with pytest.raises(NotFittedError):
             getattr(model, name)
+
+
+def test_more_sweeps_than_can_be_waited_for_are_refused_before_anything_is_learned():
+    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    VVMClassifier(30, max_sweeps=1000).fit(X, y)
+    with pytest.raises(ValueError, match=r"found max_sweeps = 10000000 .*; expected at most"):
+        VVMClassifier(30, max_sweeps=10**7).fit(X, y)
