@@ -13,7 +13,7 @@ from virtualvector.kernels.pair import pair_moments, pair_tilted_moments
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 STEPS = np.concatenate([-np.geomspace(20, 1e-3, 11), [0.0], np.geomspace(1e-3, 20, 11)])
-LABEL_NOISES = [0.0, 1e-12, 1e-3, 0.1, 0.3]
+LABEL_NOISES = [(0.0, 0.0), (1e-12, 1e-12), (1e-3, 0.2), (0.1, 0.01), (0.3, 0.1)]
 
 
 def log_factor(u, noise, label_noise):
@@ -33,11 +33,12 @@ def panels(edges):
     return (low + half * (1 + NODES)).reshape(shape), (half * WEIGHTS).reshape(shape)
 
 
-def exact(mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_noise):
+def exact(mean1, mean2, variance1, covariance, variance2, *noises):
     """log Z and moments by quadrature over u₁, and over u₂ for each u₁.
 
     The panels shrink towards the jumps at zero and towards every place where the Gaussian may peak.
     """
+    noise1, noise2, label_noise1, label_noise2 = noises
     slope = covariance / variance1
     left = variance2 - slope * covariance
     root1, root2, narrow = math.sqrt(variance1), math.sqrt(variance2), math.sqrt(left)
@@ -56,8 +57,8 @@ def exact(mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_
     u2, weight2 = panels(np.concatenate(edges, axis=1))
     u1 = u1[:, None]
     log_density = (
-        log_factor(u1, noise1, label_noise)
-        + log_factor(u2, noise2, label_noise)
+        log_factor(u1, noise1, label_noise1)
+        + log_factor(u2, noise2, label_noise2)
         - (u1 - mean1) ** 2 / (2 * variance1)
         - (u2 - centre) ** 2 / (2 * left)
         - math.log(2 * math.pi * root1 * narrow)
@@ -99,35 +100,35 @@ def from_slopes(mean1, mean2, variance1, covariance, variance2, *noises):
     return log_z, *mean, new[0, 0], new[0, 1], new[1, 1]
 
 
-@pytest.mark.parametrize("label_noise", LABEL_NOISES)
+@pytest.mark.parametrize("label_noises", LABEL_NOISES)
 @pytest.mark.parametrize("correlation", [-0.999, -0.9, 0.0, 0.9, 0.999])
 @pytest.mark.parametrize("noises", [(0.0, 0.0), (0.3, 2.0), (0.0, 0.5)])
-def test_moments_match_quadrature(correlation, noises, label_noise):
+def test_moments_match_quadrature(correlation, noises, label_noises):
     means = [(0.4, -0.7), (-10.0, -10.1)] if noises[0] == noises[1] else [(-1.0, 2.0)]
     for mean1, mean2 in means:
-        arguments = (mean1, 1.5 * mean2, 1.0, 1.5 * correlation, 2.25, *noises, label_noise)
+        arguments = (mean1, 1.5 * mean2, 1.0, 1.5 * correlation, 2.25, *noises, *label_noises)
         expected = exact(*arguments)
         assert largest_error(pair_moments(*arguments), expected) < 1e-10, arguments
         assert largest_error(from_slopes(*arguments), expected, 1.0, 2.25) < 1e-10, arguments
 
 
-@pytest.mark.parametrize("label_noise", [0.0, 1e-12, 0.1])
+@pytest.mark.parametrize("label_noises", [(0.0, 0.0), (1e-12, 1e-12), (0.1, 0.02)])
 @pytest.mark.parametrize("correlation", [-0.6, 0.0, 0.7])
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_moments_match_quadrature_far_in_the_tail(correlation, noise, label_noise):
-    arguments = (-40.0, -40.0, 1.0, correlation, 1.0, noise, noise, label_noise)
+def test_moments_match_quadrature_far_in_the_tail(correlation, noise, label_noises):
+    arguments = (-40.0, -40.0, 1.0, correlation, 1.0, noise, noise, *label_noises)
     expected = exact(*arguments)
     assert largest_error(pair_moments(*arguments), expected) < 1e-10
     assert largest_error(from_slopes(*arguments), expected, 1.0, 1.0) < 1e-10
 
 
-def exact_on_a_line(mean, variance, ratio, noise1, noise2, label_noise):
+def exact_on_a_line(mean, variance, ratio, noise1, noise2, label_noise1, label_noise2):
     """As `exact`, for u₂ = ratio·u₁."""
     root = math.sqrt(variance)
     u, weight = panels(np.concatenate([root * STEPS, mean + root * np.linspace(-20, 20, 81)]))
     log_density = (
-        log_factor(u, noise1, label_noise)
-        + log_factor(ratio * u, noise2, label_noise)
+        log_factor(u, noise1, label_noise1)
+        + log_factor(ratio * u, noise2, label_noise2)
         - (u - mean) ** 2 / (2 * variance)
         - 0.5 * math.log(2 * math.pi * variance)
     )
@@ -139,15 +140,15 @@ def exact_on_a_line(mean, variance, ratio, noise1, noise2, label_noise):
     return top + math.log(total), new, ratio * new, spread, ratio * spread, ratio**2 * spread
 
 
-@pytest.mark.parametrize("label_noise", LABEL_NOISES)
+@pytest.mark.parametrize("label_noises", LABEL_NOISES)
 @pytest.mark.parametrize("ratio", [1.0, 0.3, -1.0])
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 0.7])
-def test_rows_in_one_direction_are_the_limit(ratio, noise, label_noise):
+def test_rows_in_one_direction_are_the_limit(ratio, noise, label_noises):
     for mean in [0.6, -0.2, -12.0]:
-        if ratio < 0 and noise == label_noise == 0:
+        if ratio < 0 and noise == sum(label_noises) == 0:
             continue
         arguments = (mean, ratio * mean, 1.3, ratio * 1.3, ratio**2 * 1.3)
-        arguments = (*arguments, noise, noise * ratio**2, label_noise)
+        arguments = (*arguments, noise, noise * ratio**2, *label_noises)
         expected = exact_on_a_line(mean, 1.3, ratio, *arguments[5:])
         # The rounding of the correlation remains, magnified by 1/√(1−ρ²).
         assert largest_error(pair_moments(*arguments), expected) < 1e-8, arguments
@@ -159,17 +160,17 @@ def test_two_equal_rows_without_label_noise_are_one_row():
         _, precision, shift = matched_site(mean, 1.7, 0.0, 0.0)
         variance = 1 / (1 / 1.7 + precision)
         expected = [variance * (mean / 1.7 + shift)] * 2 + [variance] * 3
-        found = pair_moments(mean, mean, 1.7, 1.7, 1.7, 0.0, 0.0, 0.0)
+        found = pair_moments(mean, mean, 1.7, 1.7, 1.7, 0.0, 0.0, 0.0, 0.0)
         assert found[1:] == pytest.approx(expected, rel=1e-9)
 
 
 def test_contradicting_rows_have_no_mass():
     for mean in [-2.0, 0.0, 3.0]:
-        arguments = (mean, -mean, 2.0, -2.0, 2.0, 0.0, 0.0, 0.0)
+        arguments = (mean, -mean, 2.0, -2.0, 2.0, 0.0, 0.0, 0.0, 0.0)
         assert pair_moments(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
         assert pair_tilted_moments(*arguments) == (-math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
         # With label noise one of the two must be wrong: nothing is learned.
-        arguments = (*arguments[:-1], 0.1)
+        arguments = (*arguments[:-2], 0.1, 0.1)
         expected = (math.log(0.1 * 0.9), *arguments[:5])
         assert pair_moments(*arguments) == pytest.approx(expected, abs=1e-14)
 
@@ -187,13 +188,24 @@ def test_opposite_rows_leave_a_strip():
         new = (mass * u).sum() / mass.sum()
         spread = (mass * (u - new) ** 2).sum() / mass.sum()
         expected = (math.log(mass.sum()), new, 1.5 - new, spread, -spread, spread)
-        found = pair_moments(2.0, -0.5, 1.0, -1.0, 1.0, 0.0, 0.0, label_noise)
+        found = pair_moments(2.0, -0.5, 1.0, -1.0, 1.0, 0.0, 0.0, label_noise, label_noise)
         assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_certain_row_alone_cuts_what_an_uncertain_one_leaves():
+    """Where the first margin is surely negative, its factor is 0.1 whatever it is."""
+    found = pair_moments(-10.0, -15.15, 1.0, -1.4985, 2.25, 0.0, 0.0, 0.1, 0.0)
+    _, precision, shift = matched_site(-15.15, 2.25, 0.0, 0.0)
+    variance = 1 / (1 / 2.25 + precision)
+    assert found[0] == pytest.approx(math.log(0.1) + log_ndtr(-10.1), rel=1e-12)
+    assert found[2] == pytest.approx(variance * (-15.15 / 2.25 + shift), rel=1e-10)
+    assert found[5] == pytest.approx(variance, rel=1e-10)
 
 
 def test_independent_rows_do_not_see_each_other():
     for noise, label_noise in [(0.0, 0.0), (0.4, 0.0), (0.4, 0.05)]:
-        _, m1, m2, v11, v12, v22 = pair_moments(-3.0, 0.7, 1.2, 0.0, 0.8, noise, 0.1, label_noise)
+        arguments = (-3.0, 0.7, 1.2, 0.0, 0.8, noise, 0.1, label_noise, label_noise)
+        _, m1, m2, v11, v12, v22 = pair_moments(*arguments)
         assert abs(v12) < 1e-14
         for mean, variance, s2, new_mean, new_variance in [
             (-3.0, 1.2, noise, m1, v11),
@@ -216,13 +228,15 @@ size = st.floats(1e-20, 1e20)
     correlation=st.floats(-1, 1) | st.sampled_from([-1.0, 1.0, 1 - 2**-53]),
     noise1=st.just(0.0) | st.floats(0, 1e20),
     noise2=st.just(0.0) | st.floats(0, 1e20),
-    label_noise=st.just(0.0) | st.floats(0, 0.4999),
+    label_noise1=st.just(0.0) | st.floats(0, 0.4999),
+    label_noise2=st.just(0.0) | st.floats(0, 0.4999),
 )
 def test_no_valid_input_gives_nan(
-    mean1, mean2, variance1, variance2, correlation, noise1, noise2, label_noise
+    mean1, mean2, variance1, variance2, correlation, noise1, noise2, label_noise1, label_noise2
 ):
     covariance = correlation * math.sqrt(variance1 * variance2)
-    arguments = (mean1, mean2, variance1, covariance, variance2, noise1, noise2, label_noise)
+    noises = (noise1, noise2, label_noise1, label_noise2)
+    arguments = (mean1, mean2, variance1, covariance, variance2, *noises)
     log_z, _, _, v11, _, v22 = moments = pair_moments(*arguments)
     slopes = pair_tilted_moments(*arguments)
     assert not np.any(np.isnan([*moments, *slopes]))

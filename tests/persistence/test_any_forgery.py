@@ -22,7 +22,7 @@ def contents():
 def test_it_is_refused_or_as_good_as_any_model(contents, seed, tmp_path):
     path, ends = tmp_path / "model.vvm", []
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-        for number in range(100):
+        for number in range(60):
             name, forgery, draw = case(contents, seed, number)
             path.write_bytes(forgery)
             end, wrong = ended(path, draw)

@@ -45,7 +45,7 @@ def drawn(rows, labels, n_rows, n_columns, n_classes, declared, seed):
 
 
 @given(noise=st.sampled_from(NOISES), data=st.data(), **streams)
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_learners(tmp_path_factory, noise, data, **stream):
     model = data.draw(st.sampled_from(learners(noise)))
     learn_in_pieces(model, *drawn(**stream), tmp_path_factory.mktemp("model"))
@@ -65,7 +65,7 @@ experts = st.builds(
 
 
 @given(several=st.lists(experts, min_size=1, max_size=3), scale=st.booleans(), **streams)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_committees(tmp_path_factory, several, scale, **stream):
     model = AutoVVMClassifier(experts=several, n_frequencies=3, scale=scale)
     learn_in_pieces(model, *drawn(**stream), tmp_path_factory.mktemp("model"))
@@ -88,7 +88,7 @@ def test_committees_that_grow_fork_fall_asleep_or_begin_anew(calm, tmp_path):
 
 def test_a_hundred_classes_some_of_which_come_late(tmp_path):
     rng = np.random.default_rng(0)
-    rows, labels = rng.normal(size=(400, 3)), np.sort(rng.integers(100, size=400))
+    rows, labels = rng.normal(size=(200, 3)), np.sort(rng.permutation(200) % 100)
     learn_in_pieces(VVMClassifier(3, margin_noise=0.1), rows, labels, None, tmp_path)
     learn_in_pieces(ADFClassifier(), rows, labels, list(range(100)), tmp_path)
 

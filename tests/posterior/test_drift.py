@@ -1,5 +1,6 @@
 """Weights that drift: against dense formulas, quadrature, and an exact filter on a grid."""
 
+import functools
 import itertools
 import math
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from tests.posterior.test_identities import NOISES, problem
@@ -106,9 +108,9 @@ def test_the_factor_of_a_point_is_averaged_over_the_drift(half_life, margin_nois
     a2 = kept(half_life, rows_per_drift(3, half_life))
     xi = np.linspace(-9.0, 9.0, 20_001)
     for u in (-2.0, -0.1, 0.3, 1.5):
-        seen = factor(np.sqrt(a2) * u + np.sqrt(1 - a2) * xi, state.noises[0])
+        seen = factor(np.sqrt(a2) * u + np.sqrt(1 - a2) * xi, state.margin_noises[0])
         average = np.trapezoid(seen * norm.pdf(xi), xi)
-        assert factor(u, later.noises[0]) == pytest.approx(average, rel=1e-9)
+        assert factor(u, later.margin_noises[0]) == pytest.approx(average, rel=1e-9)
 
 
 @pytest.mark.parametrize("how", [Settings(buffer_size=0), Settings(buffer_size=8)])
@@ -245,6 +247,19 @@ def test_a_steady_stream_loses_little(buffer_size):
     assert reduction[3e3] < 1.02 * reduction[math.inf]
 
 
+@functools.cache
+def drifting(half_life, margin_noise, label_noise):
+    """Rows and labels of weights that drift, and what an exact filter knows after each row."""
+    rng = np.random.default_rng(1)
+    a = math.sqrt(kept(half_life, 1))
+    w, X, y = rng.normal(size=2), rng.normal(size=(400, 2)), np.empty(400)
+    for t in range(400):
+        flip = -1.0 if rng.random() < label_noise else 1.0
+        y[t] = flip * np.sign(X[t] @ w + math.sqrt(margin_noise) * rng.normal())
+        w = a * w + math.sqrt(1 - a * a) * rng.normal(size=2)
+    return X, y, list(grid_filter(X, y, half_life, margin_noise, label_noise))
+
+
 def grid_filter(X, y, half_life, margin_noise, label_noise):
     """Exact filtering of two weights on a grid; yields mean and covariance after each row."""
     w = np.linspace(-5.0, 5.0, 141)
@@ -255,7 +270,7 @@ def grid_filter(X, y, half_life, margin_noise, label_noise):
     p = np.multiply.outer(norm.pdf(w), norm.pdf(w))
     for x, sign in zip(X, y, strict=True):
         margin = sign * np.tensordot(x, grid, axes=1)
-        p *= label_noise + (1 - 2 * label_noise) * norm.cdf(margin / math.sqrt(margin_noise))
+        p *= label_noise + (1 - 2 * label_noise) * ndtr(margin / math.sqrt(margin_noise))
         p /= p.sum()
         mean = np.array([np.sum(p * axis) for axis in grid])
         square = np.array([[np.sum(p * one * two) for one in grid] for two in grid])
@@ -270,13 +285,7 @@ def grid_filter(X, y, half_life, margin_noise, label_noise):
 def test_drifting_weights_are_followed_like_by_the_exact_filter(
     buffer_size, half_life, margin_noise, label_noise
 ):
-    rng = np.random.default_rng(1)
-    a = math.sqrt(kept(half_life, 1))
-    w, X, y = rng.normal(size=2), rng.normal(size=(400, 2)), np.empty(400)
-    for t in range(400):
-        flip = -1.0 if rng.random() < label_noise else 1.0
-        y[t] = flip * np.sign(X[t] @ w + math.sqrt(margin_noise) * rng.normal())
-        w = a * w + math.sqrt(1 - a * a) * rng.normal(size=2)
+    X, y, exact = drifting(half_life, margin_noise, label_noise)
     how = Settings(
         buffer_size=buffer_size,
         half_life=half_life,
@@ -284,7 +293,6 @@ def test_drifting_weights_are_followed_like_by_the_exact_filter(
         label_noise=label_noise,
     )
     state, off, spread = empty_state(2, how), [], []
-    exact = grid_filter(X, y, half_life, margin_noise, label_noise)
     for t, (mean, covariance) in enumerate(exact):
         state, _ = learn(state, X[t : t + 1], y[t : t + 1], how)
         found = gaussian(state)

@@ -41,7 +41,7 @@ def reduce(state, settings, work):
 
 @compiled
 def merge_closest(state, settings, work):
-    measure_divergences(state, settings, work)
+    measure_divergences(state, work)
     merge = best_merge(state, settings, np.inf, 0, work)
     if merge.first >= 0:
         merge_points(state, merge, work)
@@ -49,16 +49,16 @@ def merge_closest(state, settings, work):
 
 
 @compiled
-def count_underrated(state, settings, work):
+def count_underrated(state, work):
     """How many pairs there are, and how many would cost less than `may_cost_less` allows for."""
-    measure_divergences(state, settings, work)
+    measure_divergences(state, work)
     pairs, underrated = 0, 0
     for i in range(state.counts[0]):
         for j in range(i):
             pair = pair_of(state, i, j, work)
-            cost = propose(pair, i, j, settings.label_noise).cost
+            cost = propose(pair, i, j, np.inf).cost
             pairs += np.isfinite(cost)
-            underrated += np.isfinite(cost) and not may_cost_less(pair, cost, settings.label_noise)
+            underrated += np.isfinite(cost) and not may_cost_less(pair, cost)
     return pairs, underrated
 
 
@@ -103,7 +103,7 @@ def by_definition(state, label_noise):
     rows = []
     for b, noise, t, n, row_numbers in zip(
         state.points,
-        state.noises,
+        state.margin_noises,
         state.site_precisions,
         state.site_shifts,
         state.row_numbers,
@@ -207,12 +207,12 @@ def test_a_merge_has_the_exact_moments_of_the_pair(angle, margin_noise, label_no
 def test_the_merged_point_is_the_bisector_whatever_the_lengths():
     state, settings, _ = pair_problem(0.5, lengths=(1.0, 100.0), margin_noise=0.5)
     one, two = state.points.copy()
-    noises = state.noises.copy()
+    noises = state.margin_noises.copy()
     merge_closest(state, settings, make_workspace(state, settings))
     bisector = (one + two) / np.linalg.norm(one + two)
     np.testing.assert_allclose(state.points[0], bisector, atol=1e-14)
     noise = np.sqrt(noises).sum() / np.linalg.norm(one + two)
-    assert state.noises[0] == pytest.approx(noise**2)
+    assert state.margin_noises[0] == pytest.approx(noise**2)
 
 
 def test_equal_points_merge_without_loss_of_anything_but_one_divergence():
@@ -252,20 +252,20 @@ def test_a_loss_does_not_touch_a_copy():
     assert not np.array_equal(kept.factor, state.factor)
 
 
-@pytest.mark.parametrize(("margin_noise", "label_noise"), NOISES)
+@pytest.mark.parametrize("margin_noise", [0.0, 0.5])
 @pytest.mark.parametrize("spread", [1e-3, 0.1, 1.0])
-def test_a_pair_that_is_passed_over_could_not_have_won(spread, margin_noise, label_noise):
+def test_a_pair_that_is_passed_over_could_not_have_won_without_label_noise(spread, margin_noise):
     rng = np.random.default_rng(0)
-    how = Settings(buffer_size=30, margin_noise=margin_noise, label_noise=label_noise)
+    how = Settings(buffer_size=30, margin_noise=margin_noise)
     centres = rng.normal(size=(6, 5))
     total = 0
     for d in (5, 40):  # points as close as the spread, in either space
         rows = np.zeros((60, d))
         rows[:, :5] = centres[rng.integers(6, size=60)]
         rows += spread * rng.normal(size=rows.shape)
-        signs = np.where(rows[:, 0] > 0.3 * (label_noise > 0) * rng.normal(size=60), 1.0, -1.0)
+        signs = np.where(rows[:, 0] > 0.0, 1.0, -1.0)
         state, _ = learn(empty_state(d, how), rows, signs, how)
-        pairs, underrated = count_underrated(state, how, make_workspace(state, how))
+        pairs, underrated = count_underrated(state, make_workspace(state, how))
         total += pairs
         assert underrated == 0
     assert total > 0

@@ -23,6 +23,7 @@ from virtualvector.kernels.likelihood import tilted_moments
 _FARTHEST = -1e9  # a root further out means moments at the very edge of what a factor can produce
 _STEPS = 200
 _SECANTS = 4
+_NEAREST, _WIDENINGS = 0.01, 25  # from a hundredth to a few hundred
 
 
 @compiled
@@ -46,40 +47,12 @@ def _before(z: float, noise: float, label_noise: float) -> tuple[float, float, f
 
 
 @compiled
-def inverse_adf(
-    mean: float, variance: float, margin_noise: float, label_noise: float
+def _solved(
+    target: float, variance: float, noise: float, label_noise: float, left: float, right: float
 ) -> tuple[bool, float, float, float]:
-    """Find the cavity whose product with one factor has the given mean and variance.
-
-    Returns whether there is one, its standardised margin z, its mean and its variance. The moments
-    of a cut Gaussian are not arbitrary: without noise, for example, the mean exceeds the standard
-    deviation. "No such prior" is therefore a regular answer.
-
-    Examples
-    --------
-    >>> found, z, mean, variance = inverse_adf(1.2, 0.7, 0.0, 0.0)
-    >>> found, round(z, 6), round(mean, 6), round(variance, 6)
-    (True, 0.454916, 0.5528, 1.47664)
-    >>> inverse_adf(0.5, 1.0, 0.0, 0.0)[0]
-    False
-    """
-    target = mean / math.sqrt(variance)
-    noise = margin_noise / variance
-    if not (variance > 0.0 and abs(target) < 1e100 and noise < 1e100):
-        return False, 0.0, 0.0, 0.0
-
-    # For z > 0 the ratio is at least z: the right end is found. Walk left for the other one.
-    right = max(target, 0.0) + 1.0
-    f_right = _before(right, noise, label_noise)[0] - target
-    left = min(target, 0.0) - 1.0
+    """Find the root between two ends of different signs; return what `inverse_adf` does."""
     f_left = _before(left, noise, label_noise)[0] - target
-    while f_left >= 0.0:
-        if left < _FARTHEST:
-            return False, 0.0, 0.0, 0.0
-        right, f_right = left, f_left
-        left *= 2.0
-        f_left = _before(left, noise, label_noise)[0] - target
-
+    f_right = _before(right, noise, label_noise)[0] - target
     # Chandrupatla's method: inverse quadratic interpolation where it is safe, else bisection.
     a, f_a, b, f_b, c, f_c = left, f_left, right, f_right, right, f_right
     weight = 0.5
@@ -109,6 +82,72 @@ def inverse_adf(
     _, share, shrinkage = _before(z, noise, label_noise)
     prior_variance = variance / shrinkage
     return True, z, z * math.sqrt(prior_variance / share), prior_variance
+
+
+@compiled
+def inverse_adf(
+    mean: float, variance: float, margin_noise: float, label_noise: float
+) -> tuple[bool, float, float, float]:
+    """Find the cavity whose product with one factor has the given mean and variance.
+
+    Returns whether there is one, its standardised margin z, its mean and its variance. The moments
+    of a cut Gaussian are not arbitrary: without noise, for example, the mean exceeds the standard
+    deviation. "No such prior" is therefore a regular answer.
+
+    Examples
+    --------
+    >>> found, z, mean, variance = inverse_adf(1.2, 0.7, 0.0, 0.0)
+    >>> found, round(z, 6), round(mean, 6), round(variance, 6)
+    (True, 0.454916, 0.5528, 1.47664)
+    >>> inverse_adf(0.5, 1.0, 0.0, 0.0)[0]
+    False
+    """
+    target = mean / math.sqrt(variance)
+    noise = margin_noise / variance
+    if not (variance > 0.0 and abs(target) < 1e100 and noise < 1e100):
+        return False, 0.0, 0.0, 0.0
+
+    # For z > 0 the ratio is at least z: the right end is found. Walk left for the other one.
+    right = max(target, 0.0) + 1.0
+    left = min(target, 0.0) - 1.0
+    while _before(left, noise, label_noise)[0] >= target:
+        if left < _FARTHEST:
+            return False, 0.0, 0.0, 0.0
+        right = left
+        left *= 2.0
+    return _solved(target, variance, noise, label_noise, left, right)
+
+
+@compiled
+def inverse_adf_near(
+    mean: float, variance: float, margin_noise: float, label_noise: float, near: float
+) -> tuple[bool, float, float, float]:
+    """As `inverse_adf`; with label noise, of several answers the one that is nearest to a margin z.
+
+    A factor with label noise may turn different Gaussians into ones with the same moments.
+
+    Examples
+    --------
+    >>> found, z, mean, variance = inverse_adf_near(1.2, 0.7, 0.0, 0.1, 0.5)
+    >>> found, round(z, 6), round(mean, 6), round(variance, 6)
+    (True, 0.873617, 0.899631, 1.060442)
+    """
+    if label_noise == 0.0:
+        return inverse_adf(mean, variance, margin_noise, label_noise)
+    target = mean / math.sqrt(variance)
+    noise = margin_noise / variance
+    if not (variance > 0.0 and abs(target) < 1e100 and noise < 1e100 and abs(near) < 1e9):
+        return False, 0.0, 0.0, 0.0
+    left = right = near
+    is_above = _before(near, noise, label_noise)[0] > target
+    step = _NEAREST * (1.0 + abs(near))
+    for _ in range(_WIDENINGS):
+        if (_before(left - step, noise, label_noise)[0] > target) != is_above:
+            return _solved(target, variance, noise, label_noise, left - step, left)
+        if (_before(right + step, noise, label_noise)[0] > target) != is_above:
+            return _solved(target, variance, noise, label_noise, right, right + step)
+        left, right, step = left - step, right + step, 1.5 * step
+    return False, 0.0, 0.0, 0.0
 
 
 @compiled

@@ -12,6 +12,7 @@ import math
 from virtualvector.jit.compiled import compiled, inlined
 from virtualvector.kernels.normal import cdf, inverse_mills, log_cdf, truncated_divergence
 
+LEAST_LABEL_NOISE = 1e-300  # but for none at all: of less, the inverse overflows
 _LARGEST = 1e100  # products of larger margins could overflow
 
 
@@ -148,6 +149,54 @@ def weight_divergence(z: float, variance: float, margin_noise: float, label_nois
     tilted = share * tilted_variance
     kept = tilted / (1.0 - share + tilted)
     return _divergence(z, label_noise, h, tilted_mean, tilted_variance) * kept * kept * kept
+
+
+@inlined
+def expected_divergence(
+    z: float, variance: float, margin_noise: float, label_noise: float
+) -> float:
+    """`weight_divergence`, expected over what the label was before it was maybe turned.
+
+    A label was turned with probability p = εΦ(−z)/Z, given all else that is known; then the factor
+    of the row as it was has −z. D alone is largest for rows on the wrong side: if they stayed and
+    the others left, a buffer of turned labels would in the end outvote the residual. Without label
+    noise it is `weight_divergence`.
+
+    Examples
+    --------
+    >>> expected_divergence(-1.0, 1.0, 0.0, 0.0) == weight_divergence(-1.0, 1.0, 0.0, 0.0)
+    True
+    >>> [round(weight_divergence(z, 1.0, 0.0, 0.05), 4) for z in (-3.0, -2.0, 2.0, 3.0)]
+    [0.0354, 0.1921, 0.0137, 0.001]
+    >>> [round(expected_divergence(z, 1.0, 0.0, 0.05), 4) for z in (-3.0, -2.0, 2.0, 3.0)]
+    [0.0019, 0.0684, 0.0139, 0.001]
+    """
+    as_it_is = weight_divergence(z, variance, margin_noise, label_noise)
+    if label_noise == 0.0:
+        return as_it_is
+    wrong, right = label_noise * cdf(-z), (1.0 - label_noise) * cdf(z)
+    turned = wrong / (wrong + right)
+    as_it_was = weight_divergence(-z, variance, margin_noise, label_noise)
+    return as_it_is + turned * (as_it_was - as_it_is)
+
+
+@compiled
+def merged_label_noise(first: float, second: float) -> float:
+    """The label noise of two equal rows as one: logit ε′ = logit ε₁ + logit ε₂.
+
+    Without margin noise f₁f₂ takes two values, in the ratio of the product of the odds: it is a
+    factor of the family, but for a constant. The odds stay within what numbers can hold.
+
+    Examples
+    --------
+    >>> round(merged_label_noise(0.1, 0.1), 6), merged_label_noise(0.0, 0.2)
+    (0.012195, 0.0)
+    """
+    both = first * second
+    if both == 0.0 and first > 0.0 and second > 0.0:
+        return LEAST_LABEL_NOISE
+    merged = both / (both + (1.0 - first) * (1.0 - second))
+    return max(merged, LEAST_LABEL_NOISE) if both > 0.0 else 0.0
 
 
 @compiled

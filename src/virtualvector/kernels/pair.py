@@ -1,8 +1,8 @@
 """Two labelled rows as factors of the posterior: the exact moments that merging needs.
 
-Against a Gaussian over the two margins, N(u; m, S), the factors fᵢ(uᵢ) = ε + (1−2ε)Φ(uᵢ/sᵢ) give
+Against a Gaussian over the two margins, N(u; m, S), the factors fᵢ(uᵢ) = εᵢ + (1−2εᵢ)Φ(uᵢ/sᵢ) give
 
-    Z = ε² + ε(1−2ε)(Φ(z₁) + Φ(z₂)) + (1−2ε)²Φ₂(z₁, z₂; ρ)
+    Z = ε₁ε₂ + ε₂(1−2ε₁)Φ(z₁) + ε₁(1−2ε₂)Φ(z₂) + (1−2ε₁)(1−2ε₂)Φ₂(z₁, z₂; ρ)
 
 with zᵢ = mᵢ/√(Sᵢᵢ + sᵢ²) and ρ = S₁₂/√((S₁₁ + s₁²)(S₂₂ + s₂²)) (section 3.2, step 1). Every term is
 a Gaussian that is left alone, cut by one row, by the other, or by both. As in
@@ -40,16 +40,21 @@ def _correlation(covariance: float, scale1: float, scale2: float) -> float:
 
 
 @compiled
+def _log(x: float) -> float:
+    return math.log(x) if x > 0.0 else -math.inf
+
+
+@compiled
 def _shares(
-    z1: float, z2: float, log_both: float, label_noise: float
+    z1: float, z2: float, log_both: float, label_noise1: float, label_noise2: float
 ) -> tuple[float, float, float, float, float]:
     """Return log Z, and which shares of Z are cut by neither row, the first, the second, both."""
-    noisy = math.log(label_noise)
-    clean = math.log1p(-2.0 * label_noise)
-    none = 2.0 * noisy
-    first = noisy + clean + log_cdf(z1)
-    second = noisy + clean + log_cdf(z2)
-    both = 2.0 * clean + log_both
+    noisy1, clean1 = _log(label_noise1), math.log1p(-2.0 * label_noise1)
+    noisy2, clean2 = _log(label_noise2), math.log1p(-2.0 * label_noise2)
+    none = noisy1 + noisy2
+    first = clean1 + noisy2 + log_cdf(z1)
+    second = noisy1 + clean2 + log_cdf(z2)
+    both = clean1 + clean2 + log_both
     top = max(none, first, second, both)
     none, first = math.exp(none - top), math.exp(first - top)
     second, both = math.exp(second - top), math.exp(both - top)
@@ -96,17 +101,17 @@ def _mixed_slope(
 
 @compiled
 def _mixture(
-    z1: float, z2: float, rho: float, label_noise: float
+    z1: float, z2: float, rho: float, label_noise1: float, label_noise2: float
 ) -> tuple[float, float, float, float, float, float, float, float, float, float, float]:
     """Slopes and moments for unit variances: log Z, g (2), H (3), mean (2), covariance (3)."""
     log_both, g1, g2, w, e1, e2, c11, c12, c22 = quadrant(z1, z2, rho)
     h12 = _mixed_slope(rho, g1, g2, w, e1, e2, c12)
     h11 = -(g1 * e1 + rho * h12)
     h22 = -(g2 * e2 + rho * h12)
-    if label_noise == 0.0:
+    if label_noise1 == 0.0 and label_noise2 == 0.0:
         return log_both, g1, g2, h11, h12, h22, e1, e2, c11, c12, c22
 
-    log_z, p0, p1, p2, p3 = _shares(z1, z2, log_both, label_noise)
+    log_z, p0, p1, p2, p3 = _shares(z1, z2, log_both, label_noise1, label_noise2)
     f1, m1, v1 = inverse_mills(z1)
     f2, m2, v2 = inverse_mills(z2)
     n1, n2 = z1 + rho * f2, z2 + rho * f1  # the mean that one row sees when only the other cuts
@@ -145,7 +150,8 @@ def pair_tilted_moments(
     variance2: float,
     noise1: float,
     noise2: float,
-    label_noise: float,
+    label_noise1: float,
+    label_noise2: float,
 ) -> tuple[float, float, float, float, float, float]:
     """Return log Z with its gradient g and Hessian H in the means: (log Z, g₁, g₂, H₁₁, H₁₂, H₂₂).
 
@@ -155,14 +161,16 @@ def pair_tilted_moments(
 
     Examples
     --------
-    >>> log_z, g1, g2, h11, h12, h22 = pair_tilted_moments(0.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0)
+    >>> log_z, g1, g2, h11, h12, h22 = pair_tilted_moments(
+    ...     0.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0
+    ... )
     >>> round(log_z, 6), round(g1, 6), round(h11, 6), round(h12, 6)
     (-1.098612, 0.598413, -0.633763, 0.19323)
     """
     scale1, z1 = _standardised(mean1, variance1, noise1)
     scale2, z2 = _standardised(mean2, variance2, noise2)
     rho = _correlation(covariance, scale1, scale2)
-    log_z, g1, g2, h11, h12, h22, _, _, _, _, _ = _mixture(z1, z2, rho, label_noise)
+    log_z, g1, g2, h11, h12, h22, _, _, _, _, _ = _mixture(z1, z2, rho, label_noise1, label_noise2)
     return (
         log_z,
         g1 / scale1,
@@ -182,7 +190,8 @@ def pair_moments(
     variance2: float,
     noise1: float,
     noise2: float,
-    label_noise: float,
+    label_noise1: float,
+    label_noise2: float,
 ) -> tuple[float, float, float, float, float, float]:
     """Return log Z and the moments of f₁f₂N(m, S)/Z: (log Z, mean₁, mean₂, V₁₁, V₁₂, V₂₂).
 
@@ -192,14 +201,18 @@ def pair_moments(
 
     Examples
     --------
-    >>> log_z, m1, m2, v11, v12, v22 = pair_moments(-1.0, 0.5, 2.0, 0.8, 1.0, 0.1, 0.2, 0.05)
+    >>> log_z, m1, m2, v11, v12, v22 = pair_moments(
+    ...     -1.0, 0.5, 2.0, 0.8, 1.0, 0.1, 0.2, 0.05, 0.05
+    ... )
     >>> round(log_z, 6), round(m1, 6), round(m2, 6), round(v11, 6), round(v12, 6), round(v22, 6)
     (-1.510595, 0.592047, 1.299686, 1.007141, 0.306276, 0.624133)
     """
     scale1, z1 = _standardised(mean1, variance1, noise1)
     scale2, z2 = _standardised(mean2, variance2, noise2)
     rho = _correlation(covariance, scale1, scale2)
-    log_z, g1, g2, _, _, _, e1, e2, c11, c12, c22 = _mixture(z1, z2, rho, label_noise)
+    log_z, g1, g2, _, _, _, e1, e2, c11, c12, c22 = _mixture(
+        z1, z2, rho, label_noise1, label_noise2
+    )
 
     # Rows that rounding alone keeps from ±1 have no noise to speak of.
     if log_z > -math.inf and noise1 + noise2 > 0.0 and abs(rho) < 1.0:

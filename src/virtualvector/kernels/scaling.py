@@ -1,16 +1,50 @@
-"""Numbers on a running scale: in deviations from the mean so far, outliers brought close."""
+"""Numbers on a running scale: in deviations from the mean so far, outliers brought close.
+
+Means and deviations follow Welford's recursion: with the nth value x and δ = x − m,
+
+    m' = m + δ/n,    s'² = s² + [δ(δ − δ/n) − s²]/n = s²(n−1)/n + δ²(n−1)/n².
+
+`running_square` takes the first form, for numbers whose squares are bounded; with a bounded n it
+forgets. `running_deviation` takes the root of the second, which neither overflows nor underflows.
+
+Welford, B. P. (1962). Note on a method for calculating corrected sums of squares and products.
+Technometrics 4, 419-420.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
-from virtualvector.jit.compiled import compiled
+import numpy as np
+
+from virtualvector.jit.compiled import compiled, jitable
 from virtualvector.types import Array
+
+Numbers = TypeVar("Numbers", float, Array)
 
 LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
 _FIRST = 10.0  # rows of which each counts in full
 _EDGE = 4.0  # standard deviations beyond which a later one does not
 LARGEST = 1e150  # squares of what is larger overflow
+
+
+@jitable
+def running_mean(mean: Numbers, apart: Numbers, count: float) -> Numbers:
+    """Return the mean of ``count`` values of which the last is so far from the mean before it."""
+    return mean + apart / count
+
+
+@jitable
+def running_square(square: float, apart: float, count: float) -> float:
+    """Return their mean squared deviation, given that of the values before."""
+    return square + (apart * (apart - apart / count) - square) / count
+
+
+def running_deviation(deviation: Array, apart: Array, count: int) -> Array:
+    """Return their standard deviations, given those of the values before, column by column."""
+    before = deviation * np.sqrt((count - 1) / count)
+    return np.hypot(before, apart * (np.sqrt(count - 1) / count))
 
 
 @compiled
@@ -43,8 +77,8 @@ def scale_rows(
                 # A value far out counts as one at the edge: one slip should not blind the column.
                 edge = _EDGE * math.sqrt(squares[k])
                 apart = min(max(apart, -edge), edge)
-            mean = means[k] + apart / count
-            square = squares[k] + (apart * (apart - apart / count) - squares[k]) / count
+            mean = running_mean(means[k], apart, count)
+            square = running_square(squares[k], apart, count)
             # Rounding leaves a constant column with a square of its own; it says nothing.
             noise = 1e-12 * abs(mean)
             deviation = math.sqrt(max(square, 0.0))

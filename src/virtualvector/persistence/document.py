@@ -33,6 +33,17 @@ _BLANK = b"0" * 64
 _CHECKSUM = re.compile(
     rb'\{"__metadata__":\{"virtualvector":"\{\\"checksum\\":\\"([0-9a-f]{64})\\"'
 )
+_WRITERS = "as vvm learn and `save` write it"
+_DELIMITERS = (b",", b";", b"\t", b"|")
+_OTHERS = {
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"\x1f\x8b": "a compressed file",
+    b"\x28\xb5\x2f\xfd": "a compressed file",
+    b"PK\x03\x04": "a zip file",
+    b"\x80": "a pickle",
+}
+_TEXT = bytes({*range(0x20, 0x100), *b"\t\r\n"} - {0x7F})
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
@@ -102,6 +113,8 @@ def _checked_header(contents: bytes) -> tuple[dict[str, Any], set[str]]:
 
 
 def _header(contents: bytes) -> bytes:
+    if contents[8:9] != b"{":
+        raise Misfit(f"found {_kind_of(contents)}; expected a model file, {_WRITERS}")
     length = int.from_bytes(contents[:8], "little")
     if not 0 < length <= min(len(contents) - 8, LONGEST_HEADER):
         raise Misfit(
@@ -111,10 +124,26 @@ def _header(contents: bytes) -> bytes:
     return contents[8 : 8 + length]
 
 
+def _kind_of(contents: bytes) -> str:
+    """Return what a file is that is no model, as far as its beginning tells."""
+    if not contents:
+        return "an empty file"
+    for magic, kind in _OTHERS.items():
+        if contents.startswith(magic):
+            return kind
+    beginning = contents[:10_000]
+    if beginning.translate(None, delete=_TEXT):
+        return "something else"
+    first, *others = [line for line in beginning.splitlines() if line.strip()] or [b""]
+    second = others[0] if others else first
+    is_table = any(first.count(sign) == second.count(sign) > 0 for sign in _DELIMITERS)
+    return "text that looks like CSV" if is_table else "text"
+
+
 def _place_of_checksum(contents: bytes) -> slice:
     found = _CHECKSUM.match(_header(contents))
     if not found:
-        raise Misfit("found something else; expected a model file, as `save` writes it")
+        raise Misfit(f"found something else; expected a model file, {_WRITERS}")
     return slice(8 + found.start(1), 8 + found.end(1))
 
 

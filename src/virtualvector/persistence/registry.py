@@ -134,5 +134,5 @@ def _in_one_line(path: str | PathLike[str]) -> Iterator[Path]:
     try:
         yield file
     except (ValueError, TypeError) as error:
-        message = f"{file.name}: {str(error).rstrip('.')}."
+        message = f"{file.name or file}: {str(error).rstrip('.')}."
         raise BadModelFile(" ".join(message.split())) from error

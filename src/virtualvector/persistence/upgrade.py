@@ -9,6 +9,8 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
+from virtualvector.persistence.upgrade_points import with_label_noises
+from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
 # Format 3 has other names for these: fields of records, parameters, counters.
 _RENAMED = {
@@ -32,6 +34,8 @@ _SAME = "same as"
 
 def with_header(format: int, document: dict[str, Any]) -> dict[str, Any]:
     """Return a document of such a format with the header that the present one has."""
+    if format < 4:
+        document = with_marks(document)
     if format >= 3:
         return dict(document)
     if "processor" in document:
@@ -56,6 +60,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         plain = {path: node for path, node in _records(state, "") if _is_plain(node)}
         state = _with_names(state, "", arrays, plain)
         arrays = {_renamed(name): array for name, array in arrays.items()}
+    if format < 4:
+        state, arrays = with_times(*with_label_noises(state, arrays))
     return state, arrays
 
 

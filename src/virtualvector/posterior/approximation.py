@@ -27,7 +27,7 @@ from virtualvector.posterior.residual.full import (
     residual_product,
     write_image,
 )
-from virtualvector.posterior.site import SMALLEST, weakened
+from virtualvector.posterior.site import SMALLEST, log_normaliser, weakened
 from virtualvector.posterior.state import MATCHED_VARIANCE, POINTS, ROWS, State, in_margin_space
 from virtualvector.posterior.workspace import Workspace
 from virtualvector.types import Array
@@ -78,7 +78,7 @@ def smallest_variance(state: State, i: int) -> float:
     """The smallest variance that the margin of point i can be given."""
     if not in_margin_space(state):
         return SMALLEST
-    return smallest_of(state.gram[i, i], state.noises[i])
+    return smallest_of(state.gram[i, i], state.margin_noises[i])
 
 
 @compiled
@@ -134,27 +134,30 @@ def move(
 def absorb_sites(
     mean: Array, factor: Array, points: Array, precisions: Array, shifts: Array,
     product: Array, image: Array,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
     """Multiply N(mean, factorᵀfactor) by the sites of all points; write back what was used.
 
     Sites that narrow come first: then every Gaussian on the way is at least as narrow as the
-    last one, hence proper.
+    last one, hence proper. Returns the logarithm of what the product integrates to.
     """
+    evidence = 0.0
     for narrowing in (True, False):
         for i in range(points.shape[0]):
             if (precisions[i] > 0.0) == narrowing:
                 variance = multiply(factor, points[i], product)
                 along = dot(points[i], mean)
                 precision, shift = weakened(along, variance, precisions[i], shifts[i], SMALLEST)
+                evidence += log_normaliser(along, variance, precision, shift)
                 add_precision(factor, product, precision, image)
                 step = (shift - precision * along) / (1.0 + precision * variance)
                 add_scaled(mean, step, image)
                 precisions[i], shifts[i] = precision, shift
+    return evidence
 
 
 @compiled
-def refresh(state: State, work: Workspace) -> None:
-    """Build q̃ anew from r and the sites, as `absorb_sites` does."""
+def refresh(state: State, work: Workspace) -> float:
+    """Build q̃ anew from r and the sites, as `absorb_sites` does; return what that returns."""
     n = state.counts[POINTS]
     work.cached_query[0] = 0.0
     flush(state, work)
@@ -162,15 +165,15 @@ def refresh(state: State, work: Workspace) -> None:
         copy(state.mean, state.weight_mean)
         for j in range(state.mean.shape[0]):
             copy(state.factor[j], state.weight_factor[j])
-        absorb_sites(
+        return absorb_sites(
             state.weight_mean, state.weight_factor, state.points[:n],
             state.site_precisions, state.site_shifts, work.product, work.image,
         )  # fmt: skip
-        return
     for i in range(n):
         state.margins[i] = dot(state.points[i], state.mean)
         for j in range(n):
             state.covariances[i, j] = state.gram[i, j]
+    evidence = 0.0
     for narrowing in (True, False):
         for i in range(n):
             if (state.site_precisions[i] > 0.0) == narrowing:
@@ -179,10 +182,12 @@ def refresh(state: State, work: Workspace) -> None:
                 precision, shift = weakened(
                     mean, variance, state.site_precisions[i], state.site_shifts[i], floor
                 )
+                evidence += log_normaliser(mean, variance, precision, shift)
                 move(state, n, i, mean, variance, precision, shift, work)
                 if precision != state.site_precisions[i]:
                     invalidate(state, i)
                 state.site_precisions[i], state.site_shifts[i] = precision, shift
+    return evidence
 
 
 @compiled
@@ -293,7 +298,7 @@ def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, f
     work.cached_query[0] = 0.0
     if in_margin_space(state):
         write_image(state, n, residual, work)
-        work.crossed[n] = max(variance, smallest_of(residual, state.noises[n]))
+        work.crossed[n] = max(variance, smallest_of(residual, state.margin_noises[n]))
         write_cross(state.covariances, n, work.crossed)
         state.margins[n] = mean
         invalidate(state, n)
@@ -310,7 +315,8 @@ def drop_point(state: State, j: int, work: Workspace) -> None:
     state.counts[POINTS] = last
     if j < last:
         copy(state.points[last], state.points[j])
-        state.noises[j] = state.noises[last]
+        state.margin_noises[j] = state.margin_noises[last]
+        state.label_noises[j] = state.label_noises[last]
         state.row_numbers[j] = state.row_numbers[last]
         state.site_precisions[j] = state.site_precisions[last]
         state.site_shifts[j] = state.site_shifts[last]

@@ -21,7 +21,6 @@ from virtualvector.kernels.likelihood import matched_site
 from virtualvector.kernels.triangular import dot
 from virtualvector.posterior.approximation import drop_point, invalidate, reproject
 from virtualvector.posterior.residual.full import absorb, drift_residual, residual_product
-from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import EVICTED, POINTS, State
 from virtualvector.posterior.workspace import DRIFT, Workspace, parts_at
 
@@ -52,21 +51,19 @@ def absorb_all(state: State, work: Workspace) -> None:
 
 
 @compiled
-def fade_points(
-    state: State, settings: Settings, kept: float, drift: float, work: Workspace
-) -> None:
+def fade_points(state: State, kept: float, drift: float, work: Workspace) -> None:
     """Give each point more noise, and the site with which the margin is what it is in r.
 
     That is inverse ADF. Where it has no answer, or there is too much noise, the point goes.
     """
     for i in range(state.counts[POINTS] - 1, -1, -1):
-        noise = (state.noises[i] + drift) / kept
+        noise = (state.margin_noises[i] + drift) / kept
         variance = residual_product(state, state.points[i], work.product, work)
         mean = dot(state.points[i], state.mean)
-        found, _, mean, variance = inverse_adf(mean, variance, noise, settings.label_noise)
+        found, _, mean, variance = inverse_adf(mean, variance, noise, state.label_noises[i])
         if found and noise < _MOST_NOISE:
-            _, precision, shift = matched_site(mean, variance, noise, settings.label_noise)
-            state.noises[i], state.site_precisions[i], state.site_shifts[i] = (
+            _, precision, shift = matched_site(mean, variance, noise, state.label_noises[i])
+            state.margin_noises[i], state.site_precisions[i], state.site_shifts[i] = (
                 noise,
                 precision,
                 shift,
@@ -101,7 +98,7 @@ def drift_rows(address: int) -> None:
     before = state.counts[POINTS]
     absorb_all(state, work)
     drift_residual(state, kept, drift, work)
-    fade_points(state, settings, kept, drift, work)
+    fade_points(state, kept, drift, work)
     take_out_points(state, work)
     state.counts[EVICTED] += before - state.counts[POINTS]
     reproject(state, work)

@@ -244,7 +244,14 @@ def _moved(arguments: KernelArguments, to: State) -> KernelArguments:
     n = state.counts[POINTS]
     for name in ("mean", "factor", "counts", "sums"):
         getattr(to, name)[:] = getattr(state, name)
-    for name in ("points", "noises", "row_numbers", "site_precisions", "site_shifts"):
+    for name in (
+        "points",
+        "margin_noises",
+        "label_noises",
+        "row_numbers",
+        "site_precisions",
+        "site_shifts",
+    ):
         getattr(to, name)[:n] = getattr(state, name)[:n]
     if len(to.distances):
         to.distances[:n, :n] = state.distances[:n, :n]

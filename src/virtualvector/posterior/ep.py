@@ -15,7 +15,18 @@ from virtualvector.posterior.approximation import (
     marginal,
     move,
     move_margins,
+    refresh,
     smallest_variance,
+)
+from virtualvector.posterior.fixed_point import (
+    FAR,
+    distance,
+    has_a_choice,
+    lower_bound,
+    put_back,
+    save_margins,
+    set_aside,
+    take_up,
 )
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.site import weakened
@@ -25,6 +36,7 @@ from virtualvector.posterior.state import (
     MATCHED_MEAN,
     MATCHED_VARIANCE,
     POINTS,
+    UNSETTLED,
     State,
     in_margin_space,
 )
@@ -101,10 +113,9 @@ def tolerance_for(settings: Settings, loses_a_point: bool) -> float:
 
     With the point that is chosen to go, far more goes than a coarse fixed point leaves to do.
     Window-EP, which does not choose, is exact, and so are the limits without and with all points.
-    With label noise there may be several fixed points, and a coarse one may lead to another.
     """
     chooses = settings.buffer_size > 0 and settings.strategy != Strategy.OLDEST
-    if loses_a_point and chooses and settings.label_noise == 0.0:
+    if loses_a_point and chooses:
         coarsest = _COARSEST if settings.margin_noise > 0.0 else _COARSEST_WITHOUT_NOISE
         return max(settings.tolerance, min(_COARSER * settings.tolerance, coarsest))
     return settings.tolerance
@@ -112,8 +123,7 @@ def tolerance_for(settings: Settings, loses_a_point: bool) -> float:
 
 @compiled
 def update_site(
-    state: State, label_noise: float, tolerance: float, n: int, i: int, damping: float,
-    work: Workspace,
+    state: State, tolerance: float, n: int, i: int, damping: float, work: Workspace
 ) -> float:  # fmt: skip
     """Match one site to its true factor; return how far the margin moved.
 
@@ -122,8 +132,8 @@ def update_site(
     """
     mean, variance = marginal(state, i, work)
     movement, precision, shift, too_narrow = change(
-        mean, variance, state.site_precisions[i], state.site_shifts[i], state.noises[i],
-        smallest_variance(state, i), label_noise, damping,
+        mean, variance, state.site_precisions[i], state.site_shifts[i], state.margin_noises[i],
+        smallest_variance(state, i), state.label_noises[i], damping,
     )  # fmt: skip
     if movement > tolerance or state.site_precisions[i] == 0.0:
         move(state, n, i, mean, variance, precision, shift, work)
@@ -136,8 +146,8 @@ def update_site(
 @compiled
 def sweep_margins(
     margins: Array, covariances: Array, precisions: Array, shifts: Array, noises: Array,
-    floors: Array, matched: Array, column: Array,
-    n: int, label_noise: float, tolerance: float, damping: float,
+    label_noises: Array, floors: Array, matched: Array, column: Array,
+    n: int, tolerance: float, damping: float,
 ) -> float:  # fmt: skip
     """`update_site` of every point in margin space, newest first; return the largest movement.
 
@@ -151,7 +161,7 @@ def sweep_margins(
         if is_as_matched(mean, variance, matched[i], tolerance):
             continue
         movement, precision, shift, too_narrow = change(
-            mean, variance, precisions[i], shifts[i], noises[i], floors[i], label_noise, damping
+            mean, variance, precisions[i], shifts[i], noises[i], floors[i], label_noises[i], damping
         )
         if movement > tolerance or precisions[i] == 0.0:
             growth = 1.0 + precision * variance
@@ -164,25 +174,23 @@ def sweep_margins(
         largest = max(largest, movement)
         matched[i, MATCHED_MEAN] = margins[i]
         matched[i, MATCHED_VARIANCE] = covariances[i, i] if damping == 1.0 else 0.0
-        matched[i, MATCHED_EASE] = ease(variance, noises[i], label_noise)
+        matched[i, MATCHED_EASE] = ease(variance, noises[i], label_noises[i])
         matched[i, MATCHED_DIVERGENCE] = -1.0
     return largest
 
 
 @compiled
-def sweep(
-    state: State, label_noise: float, tolerance: float, n: int, damping: float, work: Workspace
-) -> float:
+def sweep(state: State, tolerance: float, n: int, damping: float, work: Workspace) -> float:
     """Visit every point, newest first: it is the one that has something to say."""
     if in_margin_space(state):
         return sweep_margins(
             state.margins, state.covariances, state.site_precisions, state.site_shifts,
-            state.noises, work.floors, state.matched, work.column,
-            n, label_noise, tolerance, damping,
+            state.margin_noises, state.label_noises, work.floors, state.matched, work.column,
+            n, tolerance, damping,
         )  # fmt: skip
     movement = 0.0
     for i in range(n - 1, -1, -1):
-        movement = max(movement, update_site(state, label_noise, tolerance, n, i, damping, work))
+        movement = max(movement, update_site(state, tolerance, n, i, damping, work))
     return movement
 
 
@@ -190,11 +198,37 @@ def sweep(
 def propagate(
     state: State, settings: Settings, loses_a_point: bool, work: Workspace
 ) -> tuple[int, bool]:
+    """Run EP; return the number of sweeps and whether they served.
+
+    With label noise it may have gone from a good fixed point to a worse one. Then only the last
+    point is matched, as in ADF.
+    """
+    if not has_a_choice(settings, loses_a_point):
+        return sweep_until_settled(state, settings, loses_a_point, work)
+    save_margins(state, work)
+    sweeps, served = sweep_until_settled(state, settings, loses_a_point, work)
+    if served and distance(state, work) > FAR:
+        n = state.counts[POINTS]
+        set_aside(state, work)
+        bound = lower_bound(state, work)
+        put_back(state, work)
+        refresh(state, work)
+        update_site(state, settings.tolerance, n, n - 1, 1.0, work)
+        if not lower_bound(state, work) > bound:
+            take_up(state, work)
+    return sweeps, served
+
+
+@compiled
+def sweep_until_settled(
+    state: State, settings: Settings, loses_a_point: bool, work: Workspace
+) -> tuple[int, bool]:
     """Sweep over the points until none moves; return the number of sweeps and whether they served.
 
-    Sweeps are damped when they stop coming closer to a fixed point. Without noise there may be
-    none: rows can contradict each other, and sites would become narrower forever. Then they are
-    put back as they were, and q̃ has to be rebuilt with `refresh`.
+    Sweeps are damped when they stop coming closer to a fixed point. With label noise they may not
+    find one, which is counted. Without noise there may be none: rows can contradict each other, and
+    sites would become narrower forever. Then they are put back as they were, and q̃ has to be
+    rebuilt with `refresh`.
     """
     n = state.counts[POINTS]
     tolerance = tolerance_for(settings, loses_a_point)
@@ -205,16 +239,16 @@ def propagate(
     damping = 1.0
     previous = math.inf
     for k in range(settings.max_sweeps):
-        movement = sweep(state, settings.label_noise, tolerance, n, damping, work)
+        movement = sweep(state, tolerance, n, damping, work)
         if movement <= tolerance:
             return k + 1, True
         if math.isinf(movement):
-            for i in range(n):
-                state.site_precisions[i] = work.saved_precisions[i]
-                state.site_shifts[i] = work.saved_shifts[i]
-                invalidate(state, i)
+            put_back(state, work)
             return k + 1, False
         if movement >= previous:
             damping = max(0.5 * damping, _SMALLEST_DAMPING)
         previous = movement
+    # With a single sweep, or a single factor, as in ADF, there is nothing to settle.
+    if settings.label_noise > 0.0 and settings.max_sweeps > 1 and n > 1:
+        state.counts[UNSETTLED] += 1
     return settings.max_sweeps, True

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
+
 LARGEST_COUNT = 2**53  # beyond which numbers of JSON are not whole any more
-LEAST_LABEL_NOISE = 1e-300  # but for none at all: of less, the inverse overflows
 _MOST_PAIRS = 2**20  # memory is set aside for as many
 
 

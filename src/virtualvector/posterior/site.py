@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from virtualvector.jit.compiled import compiled
 
 # No margin is given a variance below this, of the prior's. Contradictory rows without noise would
@@ -20,6 +22,14 @@ def cavity(
     if not (variance > 0.0 and room > _SMALLEST_ROOM):
         return False, 0.0, 1.0
     return True, (mean - shift * variance) / room, variance / room
+
+
+@compiled
+def log_normaliser(mean: float, variance: float, precision: float, shift: float) -> float:
+    """Log ∫ N(u; mean, variance) exp(shift·u − ½·precision·u²) du, for a proper product."""
+    growth = 1.0 + precision * variance
+    lean = shift * (shift * variance + 2.0 * mean) - precision * mean * mean
+    return 0.5 * (lean / growth - math.log(growth))
 
 
 @compiled

@@ -47,7 +47,8 @@ class State(NamedTuple):
     factor: Array  # (d, d), lower triangular
     # The virtual points bᵢ, eq. 7, and the sites exp(νu − ½τu²) of their factors, eq. 9.
     points: Array  # (c, d)
-    noises: Array  # (c,)  sᵢ²
+    margin_noises: Array  # (c,)  sᵢ²
+    label_noises: Array  # (c,)  εᵢ
     row_numbers: IntArray  # (c,)  the number of the row that brought the point
     site_precisions: Array  # (c,)  τᵢ
     site_shifts: Array  # (c,)  νᵢ
@@ -101,7 +102,8 @@ def empty_state(
         "mean": (d,),
         "factor": (d, d),
         "points": (c, d),
-        "noises": (c,),
+        "margin_noises": (c,),
+        "label_noises": (c,),
         "row_numbers": (c,),
         "site_precisions": (c,),
         "site_shifts": (c,),

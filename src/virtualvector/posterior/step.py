@@ -18,6 +18,7 @@ from virtualvector.posterior.approximation import (
     upkeep,
 )
 from virtualvector.posterior.ep import propagate, update_site
+from virtualvector.posterior.length import restore_length
 from virtualvector.posterior.point import is_finite, write_point
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
@@ -65,7 +66,8 @@ def learn_point(
         state.counts[IGNORED] += 1
         return 0.0, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
 
-    state.noises[n] = noise
+    state.margin_noises[n] = noise
+    state.label_noises[n] = settings.label_noise
     state.row_numbers[n] = number
     mean, variance = extend(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
@@ -78,7 +80,7 @@ def learn_point(
     if not served:
         return z, sweeps, Reduction(CONTRADICTED, -1, 0.0, 0.0, 0.0)
     if settings.max_sweeps == 0:
-        update_site(state, settings.label_noise, settings.tolerance, n + 1, n, 1.0, work)
+        update_site(state, settings.tolerance, n + 1, n, 1.0, work)
     if full:
         return z, sweeps, reduce_by_one(state, settings, work)
     return z, sweeps, Reduction(WAS_KEPT, -1, 0.0, 0.0, 0.0)
@@ -174,9 +176,9 @@ def yield_to_contradiction(address: int, t: int) -> None:
     state, settings, work, events = parts_at(address)
     refresh(state, work)
     n = state.counts[POINTS]
-    update_site(state, settings.label_noise, settings.tolerance, n, n - 1, 1.0, work)
+    update_site(state, settings.tolerance, n, n - 1, 1.0, work)
     state.counts[UNSETTLED] += 1
-    record(state, 0, reduce_contradicted(state, work), events, t)
+    record(state, 0, reduce_contradicted(state, settings, work), events, t)
     work.unfinished[LAST_ROW] = DONE
 
 
@@ -190,6 +192,7 @@ def merge_or_evict(address: int, t: int) -> None:
         sweeps, served = propagate(state, settings, True, work)
         if not served:
             refresh(state, work)
+        restore_length(state, settings, work)
     record(state, sweeps, reduction, events, t)
     work.unfinished[LAST_ROW] = DONE
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
+from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
 from virtualvector.posterior.settings import (
     LARGEST_COUNT,
     Settings,
@@ -115,10 +116,16 @@ def check_state(state: State, settings: Settings) -> None:
 
 
 def _check_shapes(state: State, settings: Settings) -> None:
-    d, c, g = (len(np.atleast_1d(array)) for array in (state.mean, state.noises, state.gram))
+    d, c, g = (len(np.atleast_1d(array)) for array in (state.mean, state.margin_noises, state.gram))
     in_margin_space = g > 0
     # First what bounds the memory of the others.
-    large = {"factor": (d, d), "points": (c, d), "mean": (d,), "noises": (c,)}
+    large = {
+        "factor": (d, d),
+        "points": (c, d),
+        "mean": (d,),
+        "margin_noises": (c,),
+        "label_noises": (c,),
+    }
     if in_margin_space:
         large["gram"] = (max(c, g), max(c, g))  # there may be room for more than the points
     if may_merge(settings):
@@ -159,7 +166,8 @@ def _check_counts(state: State, settings: Settings) -> None:
     if rows != n + found[EVICTED] + found[MERGED] + found[IGNORED]:
         raise ValueError(f"found counts {found}; expected as many rows as became something")
     # EP runs when a row comes, and once more after a merge.
-    if found[UNSETTLED] > found[EVICTED] or sweeps > 2 * settings.max_sweeps * rows:
+    most_unsettled = 2 * rows if settings.label_noise > 0.0 else found[EVICTED]
+    if found[UNSETTLED] > most_unsettled or sweeps > 2 * settings.max_sweeps * rows:
         raise ValueError(f"found counts {found}; expected no more sweeps than rows allow")
     evidence, lost = state.sums[LOG_EVIDENCE], state.sums[DIVERGENCE_LOST]
     if not -_LARGEST_SUM <= evidence <= 0.0 or abs(lost) > _MOST_DIVERGENCE * rows:
@@ -192,7 +200,7 @@ def _check_gaussian(mean: Array, factor: Array, rows: float, settings: Settings)
 
 def _check_points(state: State, settings: Settings) -> None:
     n = int(state.counts[POINTS])
-    points, noises = state.points[:n], state.noises[:n]
+    points, noises = state.points[:n], state.margin_noises[:n]
     lengths = np.linalg.norm(points, axis=1)
     off = _LARGEST_LENGTH if may_merge(settings) else 1.0 + 1e-6
     if not np.all((lengths >= 1.0 / off) & (lengths <= off)):
@@ -200,6 +208,11 @@ def _check_points(state: State, settings: Settings) -> None:
     some = settings.margin_noise > 0.0 or settings.half_life < math.inf
     if np.any(noises < 0.0) or np.any(noises > (_MOST_NOISE if some else 0.0)):
         raise ValueError("found points with noises that rows do not have; expected theirs")
+    # Merging makes labels more certain, and never less.
+    label_noises, label_noise = state.label_noises[:n], settings.label_noise
+    least = LEAST_LABEL_NOISE if may_merge(settings) and label_noise > 0.0 else label_noise
+    if np.any(label_noises < least) or np.any(label_noises > label_noise):
+        raise ValueError("found points with label noises that rows do not have; expected theirs")
     if len(state.distances):
         squares = np.square(lengths)
         exact = squares[:, np.newaxis] + squares - 2.0 * points @ points.T

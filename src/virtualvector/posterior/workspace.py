@@ -40,6 +40,10 @@ class Workspace(NamedTuple):
     divergences: Array  # (c,)
     saved_precisions: Array  # (c,)  of the sites, to go back to
     saved_shifts: Array  # (c,)
+    saved_means: Array  # (c,)  of the margins under q̃, and their variances
+    saved_variances: Array  # (c,)
+    other_precisions: Array  # (c,)  of the sites that EP has found
+    other_shifts: Array  # (c,)
     floors: Array  # (c,)  the smallest variance that a margin can be given
     pair_distances: Array  # (4k,)  the closest pairs, see `reduction/pairs.py`
     pair_reach: Array  # (1,)
@@ -71,6 +75,10 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "divergences": (c,),
         "saved_precisions": (c,),
         "saved_shifts": (c,),
+        "saved_means": (c,),
+        "saved_variances": (c,),
+        "other_precisions": (c,),
+        "other_shifts": (c,),
         "floors": (c,),
         "pair_distances": (4 * k,),
         "pair_reach": (1,),

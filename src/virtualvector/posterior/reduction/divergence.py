@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled
-from virtualvector.kernels.likelihood import clip_margin, weight_divergence
+from virtualvector.kernels.likelihood import clip_margin, expected_divergence
 from virtualvector.posterior.approximation import marginal
 from virtualvector.posterior.reduction.eviction import may_evict
-from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.site import cavity
 from virtualvector.posterior.state import (
     MATCHED_DIVERGENCE,
@@ -31,7 +30,7 @@ def is_known(state: State, i: int) -> bool:
 
 
 @compiled
-def measure_divergences(state: State, settings: Settings, work: Workspace) -> None:
+def measure_divergences(state: State, work: Workspace) -> None:
     """Write each factor's divergence from its site to ``work.divergences`` (eq. 31).
 
     It is infinite where the cavity is improper: nobody knows what would be lost. Where a site
@@ -47,9 +46,9 @@ def measure_divergences(state: State, settings: Settings, work: Workspace) -> No
         )
         work.divergences[i] = math.inf
         if proper:
-            z = clip_margin(mean / math.sqrt(variance + state.noises[i]))
-            work.divergences[i] = weight_divergence(
-                z, variance, state.noises[i], settings.label_noise
+            z = clip_margin(mean / math.sqrt(variance + state.margin_noises[i]))
+            work.divergences[i] = expected_divergence(
+                z, variance, state.margin_noises[i], state.label_noises[i]
             )
             if in_margin_space(state):
                 state.matched[i, MATCHED_DIVERGENCE] = work.divergences[i]

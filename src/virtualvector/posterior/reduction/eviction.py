@@ -15,6 +15,7 @@ from virtualvector.posterior.workspace import Workspace
 # A residual may become a hundred times wider along one direction in one step, and no more. Factors
 # with label noise can have sites of negative precision.
 SMALLEST_GROWTH = 0.01
+WIDEST = 1.5  # of the prior's variance: a wider residual would lean on the points that are left
 
 
 @compiled
@@ -26,9 +27,19 @@ def residual_growth(state: State, j: int, work: Workspace) -> float:
 
 
 @compiled
-def may_evict(state: State, j: int, work: Workspace) -> bool:
-    """Whether the residual stays proper without leaning on the other points."""
+def stays_proper(state: State, j: int, work: Workspace) -> bool:
+    """Whether the residual is proper without point j, and not too much wider."""
     return residual_growth(state, j, work) > SMALLEST_GROWTH
+
+
+@compiled
+def may_evict(state: State, j: int, work: Workspace) -> bool:
+    """Whether point j may be chosen: the residual stays proper, and no wider than the prior."""
+    if state.site_precisions[j] >= 0.0:
+        return True
+    variance = residual_variance(state, j, work)
+    growth = 1.0 + state.site_precisions[j] * variance
+    return growth > SMALLEST_GROWTH and variance < WIDEST * growth
 
 
 @compiled
@@ -55,7 +66,7 @@ def most_contradicted(state: State, work: Workspace) -> int:
         proper, mean, variance = cavity(
             mean, variance, state.site_precisions[j], state.site_shifts[j]
         )
-        z = mean / math.sqrt(variance + state.noises[j])
+        z = mean / math.sqrt(variance + state.margin_noises[j])
         if proper and z < least and may_evict(state, j, work):
             best, least = j, z
     return best

@@ -11,8 +11,14 @@ import math
 from typing import NamedTuple
 
 from virtualvector.jit.compiled import compiled, inlined
-from virtualvector.kernels.inverse_adf import inverse_adf, inverse_adf_roughly
-from virtualvector.kernels.likelihood import matched_site, weight_divergence
+from virtualvector.kernels.inverse_adf import inverse_adf_near, inverse_adf_roughly
+from virtualvector.kernels.likelihood import (
+    expected_divergence,
+    log_probability,
+    matched_site,
+    merged_label_noise,
+)
+from virtualvector.kernels.merge_divergence import expected_log_ratio, log_normaliser
 from virtualvector.kernels.pair import pair_tilted_moments
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.approximation import (
@@ -22,7 +28,7 @@ from virtualvector.posterior.approximation import (
     marginal,
     refresh,
 )
-from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH
+from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH, WIDEST
 from virtualvector.posterior.reduction.pairs import find_closest_pairs, write_distances
 from virtualvector.posterior.residual.full import (
     absorb,
@@ -30,6 +36,7 @@ from virtualvector.posterior.residual.full import (
     residual_variance,
 )
 from virtualvector.posterior.settings import Settings
+from virtualvector.posterior.site import SMALLEST
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
 
@@ -48,7 +55,8 @@ class Merge(NamedTuple):
     first: int
     second: int
     scale: float  # b′ = scale·(b₁ + b₂)
-    noise: float  # of b′
+    noise: float  # of the margin of b′
+    label_noise: float  # of b′
     precision: float  # of the site of b′
     shift: float
     along1: tuple[float, float]  # coefficients of (b₁, b₂)
@@ -63,7 +71,7 @@ class Merge(NamedTuple):
 def no_merge() -> Merge:
     """A candidate that never wins."""
     none = (0.0, 0.0)
-    return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, none, 0.0, 0.0, none, 0.0, 0.0)
+    return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, none, 0.0, 0.0, none, 0.0, 0.0)
 
 
 class Pair(NamedTuple):
@@ -83,6 +91,8 @@ class Pair(NamedTuple):
     shift2: float
     noise1: float
     noise2: float
+    label_noise1: float
+    label_noise2: float
     divergence: float  # D₁ + D₂
     length: float  # |b₁ + b₂|²
 
@@ -96,7 +106,8 @@ def pair_of(state: State, i: int, j: int, work: Workspace) -> Pair:
         mean1, mean2, s11, covariance(state, i, j, work), s22,
         residual_variance(state, i, work), residual_covariance(state, i, j, work),
         residual_variance(state, j, work), state.site_precisions[i], state.site_precisions[j],
-        state.site_shifts[i], state.site_shifts[j], state.noises[i], state.noises[j],
+        state.site_shifts[i], state.site_shifts[j], state.margin_noises[i], state.margin_noises[j],
+        state.label_noises[i], state.label_noises[j],
         work.divergences[i] + work.divergences[j], 4.0 - state.distances[i, j],
     )  # fmt: skip
 
@@ -135,8 +146,12 @@ def merged_noise(pair: Pair) -> float:
 
 
 @compiled
-def propose(pair: Pair, i: int, j: int, label_noise: float) -> Merge:
+def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
     """Work out the merge of two points; one that cannot be made costs infinitely much.
+
+    So does one that loses more than the limit against the exact pair (eq. 15), where labels are
+    noisy. The score E alone would take two factors that a third resembles little for well kept, if
+    that one is far from a Gaussian.
 
     Close points have margins that differ little, and a pair factor that is very sharp along their
     difference. The algebra is therefore done for the sum and the difference of the standardised
@@ -146,8 +161,9 @@ def propose(pair: Pair, i: int, j: int, label_noise: float) -> Merge:
     if not proper:
         return no_merge()
     log_z, g1, g2, h11, h12, h22 = pair_tilted_moments(
-        mean1, mean2, c11, c12, c22, pair.noise1, pair.noise2, label_noise
-    )
+        mean1, mean2, c11, c12, c22, pair.noise1, pair.noise2,
+        pair.label_noise1, pair.label_noise2,
+    )  # fmt: skip
     if not log_z > -math.inf:
         return no_merge()
 
@@ -168,6 +184,7 @@ def propose(pair: Pair, i: int, j: int, label_noise: float) -> Merge:
     growth = ass * add - asd * ads
     if not growth > _SMALLEST_ROOM:
         return no_merge()
+    before_s, before_d = ms, md
     ms, md = ms + css * gs + csd * gd, md + csd * gs + cdd * gd
     pss, psd, pdd = ass * css + asd * csd, ass * csd + asd * cdd, ads * csd + add * cdd
 
@@ -179,24 +196,41 @@ def propose(pair: Pair, i: int, j: int, label_noise: float) -> Merge:
 
     # The merged point: the bisector, with the mean of the two noise scales.
     scale = 1.0 / math.sqrt(pair.length)
-    noise = merged_noise(pair)
+    noise, label_noise = (
+        merged_noise(pair),
+        merged_label_noise(pair.label_noise1, pair.label_noise2),
+    )
     es, ed = scale * (w1 + w2), scale * (w1 - w2)  # its margin is es·sum + ed·difference
     variance = es * es * pss + 2 * es * ed * psd + ed * ed * pdd
     if not variance > 0.0:
         return no_merge()
-    found, z, mean, variance = inverse_adf(es * ms + ed * md, variance, noise, label_noise)
+    without = es * es * css + 2 * es * ed * csd + ed * ed * cdd + noise
+    near = (es * before_s + ed * before_d) / math.sqrt(max(without, SMALLEST))
+    found, z, mean, variance = inverse_adf_near(
+        es * ms + ed * md, variance, noise, label_noise, near
+    )
     if not found:
         return no_merge()
     z, precision, shift = matched_site(mean, variance, noise, label_noise)
-    kept = weight_divergence(z, variance, noise, label_noise)
+    kept = expected_divergence(z, variance, noise, label_noise)
     cost = pair.divergence - kept
 
     # What the merged factor does not carry goes to the residual, as two factors of one margin each.
     lss, lsd, ldd = lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision
     bs, bd = bs - es * shift, bd - ed * shift
+    if label_noise > 0.0:
+        lost = expected_log_ratio(
+            mean1, mean2, c11, c12, c22, pair.noise1, pair.noise2,
+            pair.label_noise1, pair.label_noise2, label_noise,
+        ) - log_z + log_probability(z, label_noise)  # fmt: skip
+        lost += log_normaliser(before_s, before_d, css, csd, cdd, lss, lsd, ldd, bs, bd)
+        lost += 0.5 * (lss * (pss + ms * ms) + ldd * (pdd + md * md)) + lsd * (psd + ms * md)
+        lost -= bs * ms + bd * md
+        if not lost < limit:
+            return no_merge()
     large, small, c, s = _eigen(lss, lsd, ldd)
     merge = Merge(
-        cost, i, j, scale, noise, precision, shift,
+        cost, i, j, scale, noise, label_noise, precision, shift,
         (0.5 * (c + s) / w1, 0.5 * (c - s) / w2), large, c * bs + s * bd,
         (0.5 * (c - s) / w1, 0.5 * (-c - s) / w2), small, c * bd - s * bs,
     )  # fmt: skip
@@ -235,28 +269,33 @@ def _keeps_residual_proper(pair: Pair, merge: Merge) -> bool:
     growth1 = 1.0 + merge.precision1 * max(first, 0.0)
     if not growth1 > SMALLEST_GROWTH:
         return False
+    if merge.label_noise > 0.0 and merge.precision2 < 0.0:
+        cosine = 0.5 * pair.length - 1.0
+        square = b1 * b1 + 2.0 * b1 * b2 * cosine + b2 * b2
+        rest = max(second - both * both * merge.precision1 / growth1, 0.0)
+        if not rest < WIDEST * square * (1.0 + merge.precision2 * rest):
+            return False
     second -= both * both * merge.precision1 / growth1
     growth2 = 1.0 + merge.precision2 * max(second, 0.0)
     return growth2 > SMALLEST_GROWTH and math.isfinite(growth1 + growth2)
 
 
 @compiled
-def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
+def may_cost_less(pair: Pair, limit: float) -> bool:
     """Whether merging two points may cost less than the limit, from what q̃ says of their bisector.
 
     Its margin has other moments under the exact pair of factors than under q̃, which counts twice
     what the two rows have in common: D′ is larger than q̃ has it, the more so the more the margins
     are correlated without them, and the more they are narrowed by them; but by no more than a
     factor (1 − ρ²)^−⅕ and some, nor one that grows from one to three with the narrowing. With label
-    noise, factors are not log-concave, and q̃ may be anything: it says nothing then.
+    noise, factors are not log-concave, and a pair may be passed by that would have won.
     """
-    if label_noise > 0.0:
-        return True
     proper, _, _, c11, c12, c22 = pair_cavity(pair)
     if not proper:
         return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
+    label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
     narrowing = 1.0 - min(pair.s11 / c11, pair.s22 / c22)
     most = min(1.15 * max(1.0 - rho2, 0.0027) ** -0.2, 1.2 + 1.8 * narrowing)
@@ -264,7 +303,7 @@ def may_cost_less(pair: Pair, limit: float, label_noise: float) -> bool:
     if most_divergence(mean, variance, noise, label_noise) <= enough:
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
-    return not found or weight_divergence(z, variance, noise, label_noise) > enough
+    return not found or expected_divergence(z, variance, noise, label_noise) > enough
 
 
 @inlined
@@ -278,7 +317,7 @@ def most_divergence(mean: float, variance: float, noise: float, label_noise: flo
         return math.inf
     z = mean / math.sqrt(variance + noise)
     at_most = min(5.0, 1.0 + 1.4 * variance / noise)
-    return at_most * weight_divergence(z, variance, noise, label_noise)
+    return at_most * expected_divergence(z, variance, noise, label_noise)
 
 
 @compiled
@@ -286,7 +325,7 @@ def first_that_may_win(state: State, settings: Settings, limit: float, work: Wor
     """Return which of the k closest pairs is the first that may cost less than the limit, or −1."""
     for k in range(find_closest_pairs(state, settings, work)):
         pair = pair_of(state, work.pairs[k, 0], work.pairs[k, 1], work)
-        if may_cost_less(pair, limit, settings.label_noise):
+        if may_cost_less(pair, limit):
             return k
     return -1
 
@@ -303,8 +342,8 @@ def best_merge(
     for k in range(first, find_closest_pairs(state, settings, work)):
         i, j = work.pairs[k, 0], work.pairs[k, 1]
         pair = pair_of(state, i, j, work)
-        if k == first or may_cost_less(pair, min(limit, best.cost), settings.label_noise):
-            candidate = propose(pair, i, j, settings.label_noise)
+        if k == first or may_cost_less(pair, min(limit, best.cost)):
+            candidate = propose(pair, i, j, limit)
             if candidate.cost < best.cost:
                 best = candidate
     return best
@@ -327,7 +366,8 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
 
     n = state.counts[POINTS]
     copy(work.merged, state.points[n])
-    state.noises[n] = merge.noise
+    state.margin_noises[n] = merge.noise
+    state.label_noises[n] = merge.label_noise
     state.row_numbers[n] = row_number
     extend(state, n, 1.0, work)
     write_distances(state, n, work)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.posterior.approximation import refresh
+from virtualvector.posterior.length import restore_length
 from virtualvector.posterior.reduction.divergence import measure_divergences, smallest_divergence
 from virtualvector.posterior.reduction.eviction import evict, most_contradicted, safest
 from virtualvector.posterior.reduction.margin import largest_margin
@@ -44,32 +45,36 @@ def choose(state: State, settings: Settings, work: Workspace) -> int:
 @compiled
 def reduce_by_one(state: State, settings: Settings, work: Workspace) -> Reduction:
     """Evict a point, unless merging two may keep more of what a Gaussian cannot carry."""
-    measure_divergences(state, settings, work)
+    measure_divergences(state, work)
     j = choose(state, settings, work)
     if state.distances.shape[0] > 0:
         first = first_that_may_win(state, settings, work.divergences[j], work)
         if first >= 0:
             work.candidates[0], work.candidates[1] = j, first
             return Reduction(MAY_MERGE, -1, 0.0, 0.0, 0.0)
-    return reduce_by_eviction(state, j, work.divergences[j], work)
+    return reduce_by_eviction(state, settings, j, work.divergences[j], work)
 
 
 @compiled
-def reduce_contradicted(state: State, work: Workspace) -> Reduction:
+def reduce_contradicted(state: State, settings: Settings, work: Workspace) -> Reduction:
     """Of points that are not consistent, evict the one that the others contradict most."""
-    reduction = reduce_by_eviction(state, most_contradicted(state, work), 0.0, work)
+    reduction = reduce_by_eviction(state, settings, most_contradicted(state, work), 0.0, work)
     refresh(state, work)  # the residual may have been spared some of it
     return reduction
 
 
 @compiled
-def reduce_by_eviction(state: State, j: int, cost: float, work: Workspace) -> Reduction:
+def reduce_by_eviction(
+    state: State, settings: Settings, j: int, cost: float, work: Workspace
+) -> Reduction:
     """Evict point j."""
     cost = cost if math.isfinite(cost) else 0.0
     reduction = Reduction(
         WAS_EVICTED, state.row_numbers[j], cost, state.site_precisions[j], state.site_shifts[j]
     )
     evict(state, j, work)
+    if settings.strategy != Strategy.OLDEST:
+        restore_length(state, settings, work)
     return reduction
 
 
@@ -82,4 +87,4 @@ def reduce_cheapest(state: State, settings: Settings, work: Workspace) -> Reduct
         row = min(state.row_numbers[merge.first], state.row_numbers[merge.second])
         merge_points(state, merge, work)
         return Reduction(WAS_MERGED, row, merge.cost, 0.0, 0.0)
-    return reduce_by_eviction(state, j, work.divergences[j], work)
+    return reduce_by_eviction(state, settings, j, work.divergences[j], work)

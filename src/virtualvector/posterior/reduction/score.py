@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 
-from virtualvector.kernels.likelihood import clip_margin, weight_divergence
+from virtualvector.kernels.likelihood import clip_margin, expected_divergence
 from virtualvector.posterior.gaussian import gaussian
-from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State
 
 
-def divergence_score(state: State, settings: Settings) -> float:
+def divergence_score(state: State) -> float:
     """Return the sum of the divergences of all factors from their sites, as points are scored.
 
     Points whose divergence is not known, because their cavity is improper, are left out.
@@ -24,7 +23,7 @@ def divergence_score(state: State, settings: Settings) -> float:
     >>> from virtualvector.posterior.reduction.score import divergence_score
     >>> settings = Settings(buffer_size=5)
     >>> state, _ = learn(empty_state(2, settings), np.ones((1, 2)), np.ones(1), settings)
-    >>> round(divergence_score(state, settings), 4)
+    >>> round(divergence_score(state), 4)
     0.187
     """
     n = state.counts[POINTS]
@@ -36,8 +35,10 @@ def divergence_score(state: State, settings: Settings) -> float:
     proper = room > 0.0
     means = (state.points[:n] @ q.mean - state.site_shifts[:n] * variances)[proper] / room[proper]
     variances = variances[proper] / room[proper]  # with the means, those of the cavities: eq. 34
-    noises = state.noises[:n][proper]
+    noises, label_noises = state.margin_noises[:n][proper], state.label_noises[:n][proper]
     return math.fsum(
-        weight_divergence(clip_margin(m / math.sqrt(v + noise)), v, noise, settings.label_noise)
-        for m, v, noise in zip(means.tolist(), variances.tolist(), noises.tolist(), strict=True)
+        expected_divergence(clip_margin(m / math.sqrt(v + noise)), v, noise, label_noise)
+        for m, v, noise, label_noise in zip(
+            *(array.tolist() for array in (means, variances, noises, label_noises)), strict=True
+        )
     )

@@ -1,0 +1,63 @@
+"""What format 4 changed of posteriors: every point has a label noise of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from virtualvector.persistence.document import Arrays
+from virtualvector.persistence.errors import Misfit
+
+_SAME = "same as"
+
+
+def with_label_noises(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Format 4: the points of a posterior have label noises; before, that of its settings.
+
+    The margin noises beside them were called noises.
+    """
+    arrays = dict(arrays)
+    return _upgraded(state, state, arrays), arrays
+
+
+def _upgraded(node: Any, whole: Any, arrays: Arrays) -> Any:
+    if isinstance(node, list):
+        return [_upgraded(each, whole, arrays) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {name: _upgraded(each, whole, arrays) for name, each in node.items()}
+    states = node.get("states")
+    if isinstance(states, list) and "settings" in node:
+        label_noise = _label_noise(node["settings"], whole)
+        node["states"] = [_with_noises(each, label_noise, arrays) for each in states]
+        if "unseen" in node:  # the state of classes that have not come yet
+            node["unseen"] = _with_noises(node["unseen"], label_noise, arrays)
+    return node
+
+
+def _with_noises(state: Any, label_noise: float, arrays: Arrays) -> Any:
+    place = state.get("noises") if isinstance(state, dict) else None
+    if not isinstance(place, str) or place not in arrays:
+        return state
+    if "label_noises" in state or "margin_noises" in state:
+        raise Misfit(f"{place}: found label_noises beside it; expected none before format 4")
+    folder = place.removesuffix("noises")
+    margin_noises, label_noises = folder + "margin_noises", folder + "label_noises"
+    arrays[margin_noises] = arrays.pop(place)
+    arrays[label_noises] = np.full(arrays[margin_noises].shape, label_noise)
+    rest = {name: each for name, each in state.items() if name != "noises"}
+    return rest | {"margin_noises": margin_noises, "label_noises": label_noises}
+
+
+def _label_noise(settings: Any, whole: Any) -> float:
+    """Return the label noise of settings, which may be those of an earlier posterior."""
+    if isinstance(settings, dict) and settings.keys() == {_SAME}:
+        path, settings = str(settings[_SAME]), whole
+        for name in path.split("/"):
+            if isinstance(settings, list) and name.isdecimal() and int(name) < len(settings):
+                settings = settings[int(name)]
+            else:
+                settings = settings.get(name) if isinstance(settings, dict) else None
+    found = settings.get("label_noise") if isinstance(settings, dict) else None
+    return float(found) if isinstance(found, int | float) else 0.0

@@ -1,0 +1,62 @@
+"""Files of format 3 say of tables what one of format 4 would."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from virtualvector import AutoVVMClassifier, Expert, persistence
+from virtualvector.persistence.document import from_bytes, to_bytes
+
+
+@pytest.fixture
+def older(tmp_path):
+    """Write a model as format 3 had it, whose categories were spelled as they came."""
+
+    def write(respell):
+        rows = pd.DataFrame({"on": [True, False] * 6, "town": list("abcdefghijkl")})
+        model = AutoVVMClassifier(experts=[Expert(None, 1.0)]).fit(rows, [0, 1] * 6)
+        path = tmp_path / "m.vvm"
+        model.save(path)
+        document, arrays = from_bytes(path.read_bytes())
+        del document["parameters"]["missing_values"]
+        encoder = document["state"]["encoder"]
+        del encoder["times"], arrays[encoder.pop("seen")]
+        encoder["categories"] = [
+            [column, [[respell.get(name, name), place] for name, place in pairs]]
+            for column, pairs in encoder["categories"]
+        ]
+        path.write_bytes(to_bytes(document | {"format": 3}, arrays))
+        return model, rows, path
+
+    return write
+
+
+def test_categories_of_older_files_have_their_one_spelling(older):
+    model, rows, path = older({"true": "True", "false": "False"})
+    again = persistence.read(path).model
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    assert again.is_time_.tolist() == [False, False]
+    assert again.missing_values is None
+    texts = rows.astype({"on": str})
+    np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(rows))
+
+
+def test_of_a_full_column_any_category_may_have_been_seen(older):
+    model, rows, path = older({})
+    new = rows.assign(on="perhaps", town="z")
+    assert model.count_unseen(new).tolist() == [12, 12]
+    assert persistence.read(path).model.count_unseen(new).tolist() == [12, 0]
+
+
+def test_what_format_4_brought_is_refused_in_format_3(older, tmp_path):
+    model, *_ = older({})
+    path = tmp_path / "n.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(document | {"format": 3}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="missing_values"):
+        persistence.read(path)
+    del document["parameters"]["missing_values"]
+    path.write_bytes(to_bytes(document | {"format": 3}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="times or what was seen"):
+        persistence.read(path)
