@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 
+class TimesFound(ValueError):
+    """A table has dates, times or durations where there have to be numbers."""
+
+
 def is_table(X: Any) -> bool:
     """Whether X is a data frame: pandas, polars or Arrow."""
-    return hasattr(X, "columns") or hasattr(X, "column_names")
+    kind = type(X)  # asked of a table itself, some would make a list of thousands of columns
+    return hasattr(kind, "columns") or hasattr(kind, "column_names")
+
+
+class Record:
+    """A table made of a dict: of columns, or of the values of one row.
+
+    Examples
+    --------
+    >>> from virtualvector.dataframes import Record
+    >>> len(Record({"age": 31, "city": "Rome"})), len(Record({"age": [31, 40]}))
+    (1, 2)
+    """
+
+    def __init__(self, cells: Mapping[Any, Any]) -> None:
+        self._columns = {name: _cells(values) for name, values in cells.items()}
+        lengths = {name: len(values) for name, values in self._columns.items()}
+        if len({*lengths.values()}) > 1:
+            raise ValueError(f"Found columns of different lengths: {lengths}; expected one length.")
+
+    @property
+    def columns(self) -> list[Any]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    def __getitem__(self, name: Any) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+
+def _cells(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        values = [values]
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = list(values)
+    return cells
 
 
 def labels_of(table: Any) -> list[Any]:
@@ -25,21 +70,6 @@ def labels_of(table: Any) -> list[Any]:
     ['age', 'city']
     """
     return list(table.column_names if _is_arrow(table) else table.columns)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, pandas' NA, or nan.
-
-    Examples
-    --------
-    >>> from virtualvector.dataframes import is_missing
-    >>> is_missing(None), is_missing(float("nan")), is_missing("nan"), is_missing(0)
-    (True, True, False, False)
-    """
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    other = value != value
-    return other is not False and bool(np.any(other))
 
 
 def without_dictionaries(table: Any) -> Any:
@@ -58,6 +88,9 @@ def without_dictionaries(table: Any) -> Any:
     if not _is_arrow(table):
         return table
     import pyarrow as pa
+
+    if not any(map(pa.types.is_dictionary, table.schema.types)):
+        return table
 
     def plain(field: Any) -> Any:
         is_dictionary = pa.types.is_dictionary(field.type)
@@ -85,22 +118,48 @@ def validated(estimator: BaseEstimator, X: Any, *, reset: bool = True, **options
     """
     labels = labels_of(X) if is_table(X) and not _is_like_pandas(X) else None
     if labels is None or not all(isinstance(label, str) for label in labels):
+        if not options.get("skip_check_array") and options.get("dtype") is not None:
+            _refuse_times(X, labels_of(X) if is_table(X) else None)
         return validate_data(estimator, X, reset=reset, **options)
+    known = None if reset else getattr(estimator, "feature_names_in_", None)
+    if options.get("skip_check_array", False) and known is not None and labels == known.tolist():
+        return X
     import pyarrow as pa
 
     names_alone = pa.table([[]] * len(labels), names=labels)
     validate_data(estimator, names_alone, reset=reset, skip_check_array=True)
     if options.pop("skip_check_array", False):
         return X
+    _refuse_times(X, labels)
     X = without_dictionaries(X)
     if "y" in options:
         return check_X_y(X, estimator=estimator, **options)
     return check_array(X, estimator=estimator, input_name="X", **options)
 
 
+def _refuse_times(X: Any, labels: Sequence[Any] | None) -> None:
+    """Raise if a column holds times, of which others make numbers: nanoseconds, or days."""
+    if labels is None:
+        times = ["X"] if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M") else []
+    else:
+        types = X.schema.types if _is_arrow(X) else getattr(X, "dtypes", [""] * len(labels))
+        times = [repr(n) for n, kind in zip(labels, types, strict=True) if _is_time(kind)]
+    if times:
+        raise TimesFound(
+            f"Found dates, times or durations in {', '.join(times[:5])}; expected numbers. "
+            "AutoVVMClassifier takes dates and times; for others leave the columns out, or make "
+            "numbers of them."
+        )
+
+
+def _is_time(kind: Any) -> bool:
+    times = ("datetime", "timedelta", "timestamp", "date", "time", "duration")
+    return str(kind).lower().startswith(times)
+
+
 def _is_arrow(table: Any) -> bool:
-    return hasattr(table, "column_names") and not _is_like_pandas(table)
+    return hasattr(type(table), "column_names") and not _is_like_pandas(table)
 
 
 def _is_like_pandas(table: Any) -> bool:
-    return hasattr(table, "iloc")
+    return hasattr(type(table), "iloc")

@@ -113,7 +113,8 @@ def test_codes_that_are_categories_are_names():
 
 
 def test_a_missing_name_is_a_name():
-    inputs = Encoder([True]).learn([np.array(["a", None, "a", np.nan], dtype=object)])
+    column = np.array([["a"], [None], ["a"], [np.nan]], dtype=object)
+    inputs = Encoder([True]).learn(columns_of(column, ["category"]).values)
     np.testing.assert_array_equal(inputs[1], inputs[3])
     assert not np.array_equal(inputs[0], inputs[1])
 
@@ -142,6 +143,6 @@ def test_tables_of_any_make_have_the_same_columns(table):
 
 def test_what_is_no_number_is_named():
     with pytest.raises(ValueError, match="'x' at row 1, column 'age'"):
-        columns_of(pd.DataFrame({"age": [1.0, "x"]}, dtype=object), categorical=[False])
+        columns_of(pd.DataFrame({"age": [1.0, "x"]}, dtype=object), ["number"])
     with pytest.raises(ValueError, match="infinity at row 2, column 'age'"):
         columns_of(pd.DataFrame({"age": [1.0, 2.0, np.inf]}))

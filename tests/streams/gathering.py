@@ -3,13 +3,14 @@
 from virtualvector.streams import BadInput, Reader, open_rows
 from virtualvector.streams.byte_source import CHUNK
 from virtualvector.streams.formats import Options
+from virtualvector.streams.reader import Asked
 from virtualvector.streams.sources import find_sources
 
 
 def in_chunks(source, chunk=CHUNK, label=None, columns=None, stop=True, format=None):
     """Return a reader that parses so many bytes at once."""
     found = find_sources([str(source)], format)
-    return Reader(found, Options(chunk=chunk), label, True, columns, (), stop)
+    return Reader(found, Options(chunk=chunk), Asked(label), columns, stop)
 
 
 def all_of(reader):

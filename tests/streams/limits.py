@@ -1,12 +1,12 @@
 """Reading in a process of its own, that has little memory and may be lost."""
 
-import subprocess
-import sys
+import json
+
+from tests import forking
 
 _READ = """
 import json, resource, sys
 from pathlib import Path
-import pyarrow.compute, pyarrow.parquet, pyarrow.csv, pyarrow.json, sklearn.datasets
 from virtualvector.streams import BadInput, open_rows
 
 paths, on_error, limit = json.loads(sys.argv[1])
@@ -30,16 +30,6 @@ def read(*paths, on_error="stop", limit=2**30):
 
     The process may take so many bytes more than it has before it reads.
     """
-    import json
-    import os
-
-    asked = json.dumps([[str(path) for path in paths], on_error, limit])
-    done = subprocess.run(
-        [sys.executable, "-c", _READ, asked],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"},
-    )
-    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
-    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    done = forking.run(_READ, json.dumps([[str(path) for path in paths], on_error, limit]))
+    assert done.code == 0, (done.code, done.err[-2000:])
+    return [tuple(json.loads(line)) for line in done.out.splitlines()]

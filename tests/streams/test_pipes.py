@@ -5,12 +5,14 @@ import io
 import os
 import sys
 import threading
+import time
 
 import pyarrow as pa
 import pytest
 
 from tests.streams.gathering import all_of
-from virtualvector.streams import PEEK, BadInput, open_rows
+from virtualvector.streams import BadInput, Column, Dialect, open_rows, text
+from virtualvector.values import PEEK
 
 HEAD = b"a,label\n"
 FIRST = b"".join(b"%d,%s\n" % (row, b"xy"[row % 2 :][:1]) for row in range(PEEK))
@@ -74,7 +76,7 @@ def test_a_pipe_is_read_only_once(pipe):
 
 def test_an_empty_pipe_is_no_table(pipe):
     pipe.close()
-    with pytest.raises(BadInput, match=r"^standard input, line 1: found ''; expected the names"):
+    with pytest.raises(BadInput, match=r"^standard input, line 1: found nothing; expected names"):
         open_rows(["-"])
 
 
@@ -116,3 +118,120 @@ def test_memory_does_not_grow_with_the_stream(pipe, times, bad):
     assert half > 5
     assert max(held[half:]) <= 1.5 * max(held[:half])
     assert max(held) < 10e6
+
+
+# --- pipes that are slow ---
+
+JSON = b'{"a": %d, "label": "%s"}\n'
+
+
+@pytest.mark.parametrize("with_half", [False, True])
+def test_columns_are_decided_by_what_comes_within_a_second(pipe, with_half):
+    pipe.write(HEAD + b"7,x\nred,y\n" + b"blu" * with_half)
+    began = time.monotonic()
+    reader = open_rows(["-"])  # although the pipe is open, and nothing more comes
+    assert 0.9 < time.monotonic() - began < 10.0
+    assert (reader.n_in_time, reader.columns) == (2, (Column("a", categorical=True),))
+    batches = iter(reader)
+    assert next(batches).table["a"].to_pylist() == ["7", "red"]
+    pipe.write(b"blue"[3 * with_half :] + b",x\n")
+    assert next(batches).table["a"].to_pylist() == ["blue"]
+
+
+def test_rows_that_trickle_in_are_not_waited_for_longer(pipe):
+    def write():
+        with pipe:
+            pipe.write(HEAD)
+            for row in range(80):
+                pipe.write(b"%d,%s\n" % (row, b"xy"[row % 2 :][:1]))
+                time.sleep(0.03)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    reader = open_rows(["-"])
+    assert writer.is_alive()
+    assert 1 <= reader.n_in_time < 80
+    rows, said = all_of(reader)
+    writer.join()
+    assert (len(rows), said) == (80, None)
+
+
+def test_the_names_alone_decide_nothing(pipe):
+    threading.Timer(1.5, pipe.write, [b"7,x\n" * PEEK]).start()
+    pipe.write(HEAD)
+    assert open_rows(["-"]).n_in_time is None
+
+
+KNOWN = (Column("a", categorical=False),)
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        (HEAD, b"%d,x\n"),
+        (b"a\n", b"%d\n"),
+        (b"", b'{"a": %d}\n'),
+        (b"\n\n", b'{"a": %d, "b": ""}\n'),
+    ],
+)
+def test_where_columns_are_known_each_row_comes_at_once(pipe, head, row, monkeypatch):
+    monkeypatch.setattr(text, "PATIENCE", 1e6)
+    pipe.write(head + row % 0)
+    reader = open_rows(["-"], columns=KNOWN, labelled=False, label="label" if head == HEAD else "b")
+    assert reader.n_in_time is None
+    batches = iter(reader)
+    for number in range(3):
+        assert next(batches).table["a"].to_pylist() == [number]
+        pipe.write(row % (number + 1))
+
+
+def test_rows_without_a_header_come_at_once_too(pipe, monkeypatch):
+    monkeypatch.setattr(text, "PATIENCE", 1e6)
+    pipe.write(b"0,x\n")
+    columns = (Column("x1", categorical=False),)
+    dialect = Dialect(header=False)
+    batches = iter(open_rows(["-"], columns=columns, labelled=False, dialect=dialect))
+    for number in range(3):
+        assert next(batches).table["x1"].to_pylist() == [number]
+        pipe.write(b"%d,x\n" % (number + 1))
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_how_numbers_are_written_is_seen_although_columns_are_known(pipe, monkeypatch, is_slow):
+    monkeypatch.setattr(text, "PATIENCE", 0.5)
+    pipe.write(b"a;b\n1;u\n")
+    if is_slow:
+        threading.Timer(0.1, pipe.write, [b"1,5;v\n"]).start()
+    else:
+        pipe.write(b"1,5;v\n")
+    reader = open_rows(["-"], columns=KNOWN, labelled=False)
+    assert "its numbers are written as 1,5 (--decimal)" in reader.notes
+    pipe.close()
+    assert all_of(reader) == ([(1.0,), (1.5,)], None)
+
+
+def test_keys_that_are_missing_at_first_are_waited_for_but_not_for_long(pipe, monkeypatch):
+    monkeypatch.setattr(text, "PATIENCE", 0.3)
+    pipe.write(b'{"b": 1}\n')
+    with pytest.raises(BadInput, match="no column 'a'"):
+        open_rows(["-"], columns=(*KNOWN, Column("b", categorical=False)), labelled=False)
+    threading.Timer(0.1, pipe.write, [b'{"a": 1}\n']).start()
+    pipe.write(b'{"b": 1}\n')
+    reader = open_rows(["-"], columns=(*KNOWN, Column("b", categorical=False)), labelled=False)
+    pipe.close()
+    assert all_of(reader) == ([(None, 1.0), (1.0, None)], None)
+
+
+def test_a_silent_pipe_is_not_taken_for_csv_before_it_says_anything(pipe):
+    threading.Timer(0.5, pipe.write, [JSON % (1, b"x") * PEEK]).start()
+    pipe.write(b"\n")
+    assert [column.name for column in open_rows(["-"]).columns] == ["a"]
+
+
+def test_a_file_is_never_hurried(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "PATIENCE", -1.0)
+    (tmp_path / "rows.csv").write_bytes(HEAD + FIRST)
+    with (tmp_path / "rows.csv").open("rb") as file:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
+        assert open_rows(["-"]).n_in_time is None
+    assert open_rows([str(tmp_path / "rows.csv")]).n_in_time is None

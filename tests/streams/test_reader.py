@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -9,7 +10,8 @@ from pyarrow import parquet
 
 from tests.streams.gathering import all_of, complaint
 from virtualvector.datasets import load_thyroid
-from virtualvector.streams import PEEK, BadInput, Column, open_rows
+from virtualvector.streams import BadInput, Column, open_rows
+from virtualvector.values import PEEK
 
 LEARNED = (Column("a", categorical=False), Column("b", categorical=True))
 
@@ -45,15 +47,36 @@ def test_the_first_rows_decide_what_a_column_holds(write):
     assert reader.classes is None
 
 
-@pytest.mark.parametrize(("row", "categorical"), [(PEEK - 1, True), (PEEK, False)])
-def test_row_101_does_not_decide(write, row, categorical):
-    lines = ["1,x"] * 2 * PEEK
-    lines[row] = "red,x"
-    reader = open_rows([write("\n".join(["a,label", *lines]))])
+@pytest.mark.parametrize(
+    ("text", "n_texts"),
+    [
+        *product(["red", "$12.50", "12.3%", "1 234", "oops"], [1, 49]),
+        *product(["red", "1 234", "oops"], [50]),
+    ],
+)
+def test_most_of_the_first_rows_decide(write, n_texts, text):
+    categorical = n_texts == 50
+    lines = ["1,x"] * (PEEK - n_texts) + [f"{text},x"] * n_texts + [f"{text},x"] * PEEK
+    path = write("\n".join(["a,label", *lines]))
+    reader = open_rows([path])
     assert reader.columns == (Column("a", categorical),)
     rows, said = all_of(reader)
-    assert len(rows) == (2 * PEEK if categorical else PEEK)
+    assert len(rows) == (2 * PEEK if categorical else PEEK - n_texts)
     assert (said is None) == categorical
+    if not categorical:
+        place = f"{path}, line {PEEK - n_texts + 2}, column 'a': found {text!r}; expected a number"
+        assert said.startswith(place)
+        assert "--categorical a" in said
+        assert "--on-error skip" in said
+        assert ("--missing" in said) == (text in ("red", "oops"))
+
+
+@pytest.mark.parametrize("text", ["$12.50", "12.3%"])
+def test_half_a_column_of_numbers_with_signs_is_in_doubt(write, text):
+    path = write("\n".join(["a,label", *["1,x"] * (PEEK // 2), *[f"{text},x"] * (PEEK // 2)]))
+    said = complaint(path)
+    assert said.startswith(f"FILE, column 'a': found {text!r}, a number with signs; expected 12.")
+    assert "--categorical a" in said
 
 
 def test_columns_can_be_said_to_hold_names(write):
@@ -147,18 +170,29 @@ def test_a_model_needs_no_label_to_predict(write):
 @pytest.mark.parametrize(
     ("header", "labelled", "said"),
     [
-        ("a,c,label", True, "no column 'b' and the unknown column 'c'"),
+        ("a,c,label", True, "no column 'b'"),
         ("a,label", True, "no column 'b'"),
-        ("a,b,c,label", False, "the unknown column 'c'"),
-        ("a,b,c,d", False, "the unknown column 'c', 'd'"),
-        ("c,label", False, "no column 'a', 'b' and the unknown column 'c'"),
+        ("c,label", False, "no column 'a', 'b'"),
     ],
 )
-def test_columns_that_are_missing_or_unknown_are_named(write, header, labelled, said):
+def test_columns_that_are_missing_are_named(write, header, labelled, said):
     path = write(header + "\n" + ",".join("1" * (header.count(",") + 1)) + "\n")
     found = complaint(path, columns=LEARNED, label="label", labelled=labelled)
     expected = "'a', 'b', 'label'" if labelled else "'a', 'b'"
-    assert found == f"FILE: found {said}; expected {expected}, in any order."
+    there = ", ".join(map(repr, header.split(",")))
+    assert found == f"FILE: found {said}; expected {expected}, in any order; found {there}."
+
+
+@pytest.mark.parametrize(
+    ("header", "more"), [("a,b,c,label", "'c'"), ("d,a,b,c", "'d', 'c'"), ("label,b,a", None)]
+)
+def test_columns_that_a_model_does_not_have_are_left_out_with_a_note(write, header, more):
+    row = ",".join({"a": "1", "b": "x"}.get(name, "9") for name in header.split(","))
+    path = write(f"{header}\n{row}\n")
+    reader = open_rows([path], columns=LEARNED, label="label", labelled=False)
+    assert all_of(reader) == ([(1.0, "x")], None)
+    expected = [f"{path}: left out: {more}, which the model does not have"] if more else []
+    assert reader.notes == expected
 
 
 def test_a_label_to_evaluate_with_has_to_be_there(write):
@@ -168,7 +202,9 @@ def test_a_label_to_evaluate_with_has_to_be_there(write):
 
 def test_text_where_a_model_expects_numbers_is_bad(write, tmp_path):
     said = complaint(write("a,b,label\nred,1,x\n"), columns=LEARNED, label="label")
-    assert said == "FILE, line 2, column 'a': found 'red'; expected a number, as was learned."
+    assert said == "FILE, line 2, column 'a': found 'red'; expected a number, as was learned (" + (
+        "--missing red if it stands for a missing value; --on-error skip leaves such rows out)."
+    )
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"a": ["red"], "b": [1], "label": ["x"]}), path)
     said = complaint(path, columns=LEARNED, label="label")
@@ -197,8 +233,8 @@ def test_files_of_other_columns_are_noticed_when_they_are_reached(write, tmp_pat
     rows, said = all_of(open_rows(paths))
     assert rows == [(1.0, 2.0, "x")]
     assert said == (
-        f"{paths[1]}: found no column 'b' and the unknown column 'c'; expected 'a', 'b', 'label', "
-        "in any order."
+        f"{paths[1]}: found no column 'b'; expected 'a', 'b', 'label', in any order; found 'a', "
+        "'c', 'label'."
     )
 
 
@@ -223,7 +259,7 @@ def test_the_format_can_be_said(write):
 def test_sources_that_are_not_there_are_said_to_be_missing(tmp_path):
     expected = "; expected a file, or one of spambase, thyroid, ionosphere."
     assert complaint(tmp_path / "none.csv") == "FILE: no such file" + expected
-    assert complaint(tmp_path) == "FILE: a folder" + expected
+    assert complaint(tmp_path) == "FILE: this is a folder" + expected
     said = "FILE: found no file of such a name; expected one or more."
     assert complaint(tmp_path / "*.csv") == said
     with pytest.raises(BadInput, match=r"^Found no source;"):

@@ -74,28 +74,28 @@ def test_shipped_data_has_its_own_label():
 def test_a_missing_file_is_said_to_be_missing_beside_what_is_there(tmp_path):
     said = complaint(str(tmp_path / "none.csv"))
     assert said == ("FILE: no such file; expected a file, or one of spambase, thyroid, ionosphere.")
-    assert complaint(str(tmp_path)).startswith("FILE: a folder;")
+    assert complaint(str(tmp_path)).startswith("FILE: this is a folder;")
 
 
 HEAD = "a,b,kind\n"
 GAP = "; leave the cell empty where a value is missing."
 BAD = {
     "no rows": (HEAD, "FILE: found no rows; expected some."),
-    "no header": ("", "FILE, line 1: found ''; expected the names of two columns or more, with ',' "
-                  "in between."),
+    "no header": ("", "FILE, line 1: found nothing; expected names of columns, and rows."),
     "numbers as header": ("1,2,3\n4,5,6\n",
-                          "FILE, line 1: found numbers; expected names of columns."),
+                          "FILE, line 1: found numbers; expected names of columns "
+                          "(--no-header if there are none)."),
     "a name twice": ("a,a,kind\n1,2,x\n", "FILE, line 1: found the column 'a' more than once."),
-    "one column": ("a;b;kind\n1;2;x\n",
-                   "FILE, line 1: found 'a;b;kind'; expected the names of two columns or more, "
-                   "with ',' in between."),
-    "text": (HEAD + "1,2,x\n3,red,y\n4,5,x\n",
+    "one column": ("a b kind\n1 2 x\n",
+                   "FILE, line 1: found 'a b kind'; expected the names of two columns or more, "
+                   "with ',' in between (--delimiter for others)."),
+    "text": (HEAD + "1,2,x\n3,red,y\n4,blue,x\n5,green,y\n",
              "FILE, line 3, column 'b': found 'red'; expected a number. Not all numbers: 'b'."),
     "columns of text": ("a,town,b,day,kind\n1,Ulm,2,2024-01-31,x\n3,Bonn,4,2024-02-01,y\n",
                         "FILE, line 2, column 'town': found 'Ulm'; expected a number. "
-                        "Not all numbers: 'town', 'day'."),
+                        "Not all numbers: 'town'."),
     "nan": (HEAD + "1,2,x\n3,nan,y\n",
-            "FILE, line 3, column 'b': found nan; expected a finite number" + GAP),
+            "FILE, line 3, column 'b': found an empty cell; expected a finite number."),
     "infinity": (HEAD + "1,2,x\n-inf,3,y\n",
                  "FILE, line 3, column 'a': found -inf; expected a finite number" + GAP),
     "empty cell": (HEAD + "1,,x\n3,4,y\n",
@@ -111,10 +111,10 @@ BAD = {
                          "classes that come again and again."),
     "a field too few": (HEAD + "1,2,x\n3,y\n", "FILE, line 3: found 2 fields; expected 3."),
     "blank lines before": (HEAD + "\n1,2,x\n\n3,y\n", "FILE, line 5: found 2 fields; expected 3."),
-    "blank lines between": (HEAD + "1,2,x\n\n\n3,nan,y\n",
-                            "FILE, line 5, column 'b': found nan; expected a finite number" + GAP),
-    "a label over two lines": (HEAD + '1,2,"x\nx"\n3,nan,y\n',
-                               "FILE, line 4, column 'b': found nan; expected a finite number"
+    "blank lines between": (HEAD + "1,2,x\n\n\n3,inf,y\n",
+                            "FILE, line 5, column 'b': found inf; expected a finite number" + GAP),
+    "a label over two lines": (HEAD + '1,2,"x\nx"\n3,inf,y\n',
+                               "FILE, line 4, column 'b': found inf; expected a finite number"
                                + GAP),
 }  # fmt: skip
 

@@ -17,8 +17,10 @@ from pyarrow import feather, parquet
 from sklearn.datasets import load_svmlight_file
 
 from tests.streams.gathering import all_of, complaint, in_chunks
-from virtualvector.streams import MISSING, PEEK, Column, Reader, open_rows
+from virtualvector.streams import Column, Reader, open_rows
+from virtualvector.streams.reader import Asked
 from virtualvector.streams.sources import find_sources
+from virtualvector.values import PEEK, USUAL, category
 
 numbers = (
     st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**20), 10**20)
@@ -31,9 +33,8 @@ line_ends = st.sampled_from(["\n", "\r\n", "\r"])
 columns = (Column("a", categorical=False), Column("b", categorical=True))
 
 
-def name(text):
-    stripped = (text or "").strip(" \t")
-    return None if stripped in MISSING else stripped
+def name(text, marks=USUAL):
+    return category(text, marks) or None
 
 
 def expected(table):
@@ -271,7 +272,9 @@ def test_typed_files_keep_their_values(typed, tmp_path, file, write):
 def test_columns_of_other_types_are_named(tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"a": [[1], [2]], "c": ["x", "y"]}), path)
-    said = "FILE, column 'a': found the type list<element: int64>; expected numbers or categories."
+    said = "FILE, column 'a': found the type list<element: int64>; expected numbers, " + (
+        "categories, dates or times (--ignore a leaves it out)."
+    )
     assert complaint(path) == said
     twice = pa.table([[1, 2], [3, 4], ["x", "y"]], names=["a", "a", "c"])
     feather.write_feather(twice, tmp_path / "rows.feather")
@@ -302,5 +305,5 @@ def test_svmlight_is_what_scikit_learn_reads(rows, size):
         expected = [(*x, f"{label:g}") for x, label in zip(X.toarray().tolist(), y, strict=True)]
         assert all_of(whole) == (expected, None)
         options = whole._options._replace(chunk=size)
-        cut = Reader(find_sources([str(path)]), options, None, True, None, (), True)
+        cut = Reader(find_sources([str(path)]), options, Asked())
         assert all_of(cut) == (expected, None)

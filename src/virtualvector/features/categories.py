@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.dataframes import is_missing
 from virtualvector.types import Array
 
 Places = dict[int, dict[str, int]]  # of each column, the inputs of its categories
 
 SLOTS = 8  # most inputs that a categorical column becomes
 LENGTH = 0.5  # of a name; that of a number is typically one
+CELLS = 4096  # of a column, which tell whether a category without an input has been seen
 
 
 class Categories(NamedTuple):
@@ -30,17 +31,16 @@ class Categories(NamedTuple):
         return int(np.sum(self.which == self.categories.index(""))) if "" in self.categories else 0
 
 
-def categories_of(column: Any) -> Categories:
+def categories_of(column: Sequence[str]) -> Categories:
     """Return the categories in a column; a missing value has the empty one.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from virtualvector.features.categories import categories_of
-    >>> categories_of(np.array(["a", None, "b", "a"], dtype=object)).categories
+    >>> categories_of(["a", "", "b", "a"]).categories
     ['a', '', 'b']
     """
-    categories = [v if type(v) is str else _category(v) for v in column.tolist()]
+    categories = list(column)
     first: dict[str, int] = {}
     for row, category in enumerate(categories):
         first.setdefault(category, row)
@@ -88,16 +88,18 @@ def write_categories(found: dict[int, Categories], known: Places, n_inputs: int)
     return inputs[:, : n_inputs + n_new.max()]
 
 
+def cells_of(categories: Categories, known: dict[str, int]) -> NDArray[np.int64]:
+    """Return the cell of each category that has no input, -1 for those that have one."""
+    cells = [-1 if c in known else _hash(c) % CELLS for c in categories.categories]
+    return np.array(cells, np.int64)
+
+
 def _direction(category: str) -> Array:
     """Return a direction that depends on nothing but the name."""
-    drawn = np.random.default_rng(zlib.crc32(category.encode())).standard_normal(SLOTS)
+    drawn = np.random.default_rng(_hash(category)).standard_normal(SLOTS)
     unit: Array = drawn / np.linalg.norm(drawn)
     return unit
 
 
-def _category(value: Any) -> str:
-    """Return a value as a category: whole numbers have the same one beside missing values."""
-    if is_missing(value):
-        return ""
-    whole = isinstance(value, float | np.floating) and value.is_integer()
-    return str(int(value) if whole else value)
+def _hash(category: str) -> int:
+    return zlib.crc32(category.encode())

@@ -1,23 +1,28 @@
-"""From rows of any table to inputs of unit scale, online: numbers, categories, missing values."""
+"""From rows of any table to inputs of unit scale, online: numbers, times, categories, gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.features.categories import (
+    CELLS,
     SLOTS,
     Categories,
     allot,
     categories_of,
+    cells_of,
     write_categories,
 )
+from virtualvector.features.times import PARTS, parts_of
 from virtualvector.kernels.scaling import scale_rows
 from virtualvector.types import Array
+from virtualvector.values import Kind
 
 
 @dataclass
@@ -31,7 +36,8 @@ class Encoder:
     row counts towards the mean and the deviation that it is scaled by, so the first of a kind is
     not far from all others by mistake; but one further out than four deviations counts as if it
     were there. Only a column's last ten thousand rows or so matter, so that it may drift. Gaps
-    become the mean, and are counted.
+    become the mean, and are counted. A column of times becomes seven such inputs: where in time,
+    and the hour, the day of the week and that of the year, as a sine and a cosine each.
 
     Behind the numbers there is one more input for every new category, as they come, but no more
     than eight of a column. Later ones have a direction in these eight that is drawn at random once
@@ -43,6 +49,8 @@ class Encoder:
         Which columns are categorical.
     scaling : bool
         Whether numbers are scaled; otherwise they are taken as they are.
+    times : sequence of bool
+        Which columns hold dates or times; by default none.
 
     Examples
     --------
@@ -55,6 +63,7 @@ class Encoder:
 
     categorical: Sequence[bool]
     scaling: bool = True
+    times: Sequence[bool] = ()
     counts: Array = field(init=False)
     means: Array = field(init=False)
     squares: Array = field(init=False)
@@ -62,14 +71,34 @@ class Encoder:
         init=False
     )  # of each column, the inputs of its categories
     missing: NDArray[np.int64] = field(init=False)  # seen so far in each column
+    # Of each categorical column, where the categories that have no input have been seen.
+    seen: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
-        numbers = len(self.categorical) - sum(self.categorical)
-        self.counts, self.means, self.squares = np.zeros((3, numbers))
+        self.times = list(self.times) or [False] * len(self.categorical)
+        self.counts, self.means, self.squares = np.zeros((3, len(self.column_of_number)))
         self.categories = {
             k: {} for k, is_categorical in enumerate(self.categorical) if is_categorical
         }
         self.missing = np.zeros(len(self.categorical), np.int64)
+        self.seen = np.zeros((len(self.categories), CELLS), bool)
+
+    @cached_property
+    def column_of_number(self) -> NDArray[np.int64]:
+        """The column of each input that is a number, of which times have several."""
+        columns = [
+            k
+            for k, is_categorical in enumerate(self.categorical)
+            if not is_categorical
+            for _ in (PARTS if self.times[k] else ("",))
+        ]
+        return np.array(columns, np.int64)
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """What each column holds."""
+        each = zip(self.categorical, self.times, strict=True)
+        return ["category" if k else "time" if t else "number" for k, t in each]
 
     @property
     def n_inputs(self) -> int:
@@ -83,8 +112,8 @@ class Encoder:
 
     @property
     def spread(self) -> float:
-        """The typical squared length of a row of inputs: about one for each column."""
-        return float(max(len(self.categorical), 1))
+        """The typical squared length of a row of inputs: about one for each number and category."""
+        return float(max(len(self.counts) + len(self.categories), 1))
 
     @property
     def n_bytes(self) -> int:
@@ -92,7 +121,7 @@ class Encoder:
         categories = sum(
             len(category.encode()) for known in self.categories.values() for category in known
         )
-        arrays = (self.counts, self.means, self.squares, self.missing)
+        arrays = (self.counts, self.means, self.squares, self.missing, self.seen)
         return categories + sum(array.nbytes for array in arrays)
 
     def labels(self, columns: Sequence[str]) -> list[str]:
@@ -103,14 +132,15 @@ class Encoder:
         >>> import numpy as np
         >>> from virtualvector.features.encoder import Encoder
         >>> inputs = Encoder([True, False])
-        >>> _ = inputs.learn([np.array(["NO", None], dtype=object), np.array([1.0, 2.0])])
+        >>> _ = inputs.learn([["NO", ""], np.array([1.0, 2.0])])
         >>> inputs.labels(["country", "age"])
         ['age', 'country = NO', 'country missing']
         """
         labels = [
-            label
-            for label, is_categorical in zip(columns, self.categorical, strict=True)
-            if not is_categorical
+            f"{label}: {part}" if part else label
+            for k, label in enumerate(columns)
+            if not self.categorical[k]
+            for part in (PARTS if self.times[k] else ("",))
         ]
         places = {
             place: f"{columns[k]} = {category}" if category else f"{columns[k]} missing"
@@ -130,13 +160,33 @@ class Encoder:
         """Return rows as inputs, each by what is known when it comes; and learn them."""
         return self._inputs(columns, learn=True)
 
+    def count_unseen(self, columns: Sequence[Any]) -> NDArray[np.int64]:
+        """Return how many values of each column are of categories that have never been learned.
+
+        Those of a column with more than eight are remembered in a table of fixed size: where many
+        have been learned, some that are new are not counted.
+
+        Examples
+        --------
+        >>> from virtualvector.features.encoder import Encoder
+        >>> inputs = Encoder([True])
+        >>> _ = inputs.learn([["NO", "SE"]])
+        >>> inputs.count_unseen([["NO", "DK", ""]]).tolist()
+        [1]
+        """
+        counts = np.zeros(len(self.categorical), np.int64)
+        for row, k in enumerate(self.categories):
+            found = categories_of(columns[k])
+            cells = cells_of(found, self.categories[k])
+            is_new = (cells >= 0) & ~self.seen[row, cells]
+            is_new &= np.array([category != "" for category in found.categories])
+            counts[k] = is_new[found.which].sum()
+        return counts
+
     def _inputs(self, columns: Sequence[Any], learn: bool) -> Array:
-        numbers = [
-            c
-            for c, is_categorical in zip(columns, self.categorical, strict=True)
-            if not is_categorical
-        ]
-        scaled = self._scaled(numbers, learn) if numbers else np.zeros((len(columns[0]), 0))
+        numbers = self._numbers(columns)
+        n_rows = len(columns[0])
+        scaled = self._scaled(numbers, learn) if numbers else np.zeros((n_rows, 0))
         if not self.categories:
             return scaled
         found = {k: categories_of(columns[k]) for k in self.categories}
@@ -146,10 +196,24 @@ class Encoder:
             [scaled, write_categories(found, self.categories, self.n_inputs)[:, len(numbers) :]]
         )
 
+    def _numbers(self, columns: Sequence[Any]) -> list[Any]:
+        if not any(self.times):
+            each = zip(columns, self.categorical, strict=True)
+            return [column for column, is_categorical in each if not is_categorical]
+        parts = {k: parts_of(columns[k]).T for k, is_time in enumerate(self.times) if is_time}
+        return [
+            number
+            for k, is_categorical in enumerate(self.categorical)
+            if not is_categorical
+            for number in (parts[k] if self.times[k] else (columns[k],))
+        ]
+
     def _scaled(self, numbers: Sequence[Any], learn: bool) -> Array:
         rows = np.ascontiguousarray(np.transpose(numbers), dtype=np.float64)
         if learn:
-            self._count_missing(~np.array(self.categorical), np.isnan(rows).sum(axis=0))
+            gaps = np.isnan(rows).sum(axis=0)
+            self.missing = self.missing.copy()
+            self.missing[self.column_of_number] = self.missing[self.column_of_number] + gaps
         if not self.scaling:
             return np.nan_to_num(rows, nan=0.0)
         # Copies, because what was unpickled may be read-only.
@@ -160,9 +224,11 @@ class Encoder:
         return scaled
 
     def _learn_categories(self, found: dict[int, Categories]) -> None:
-        self._count_missing(list(found), [categories.n_missing for categories in found.values()])
-        self.categories = allot(found, self.categories, self.n_inputs)
-
-    def _count_missing(self, columns: Any, n_missing: Any) -> None:
         self.missing = self.missing.copy()
-        self.missing[columns] += n_missing
+        self.missing[list(found)] += [categories.n_missing for categories in found.values()]
+        self.categories = allot(found, self.categories, self.n_inputs)
+        for row, (k, categories) in enumerate(found.items()):
+            cells = cells_of(categories, self.categories[k])
+            if not self.seen[row, cells[cells >= 0]].all():
+                self.seen = self.seen.copy()
+                self.seen[row, cells[cells >= 0]] = True

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
 from virtualvector.dataframes import validated
+from virtualvector.kernels.scaling import running_deviation, running_mean
 from virtualvector.persistence.unsavable import Unsavable
 from virtualvector.types import Array
 
@@ -129,9 +130,8 @@ class RunningStandardScaler(
         for t, row in enumerate(rows * _QUARTER):
             n += 1
             apart = row - mean
-            mean = mean + apart / n
-            # The root of Welford's mean of squares, which neither overflows nor underflows.
-            deviation = np.hypot(deviation * np.sqrt((n - 1) / n), apart * (np.sqrt(n - 1) / n))
+            mean = running_mean(mean, apart, n)
+            deviation = running_deviation(deviation, apart, n)
             if scaled is not None:
                 scaled[t] = _standardised(row, mean, deviation)
         self.n_seen_, self._mean, self._deviation = n, mean, deviation

@@ -1,65 +1,101 @@
-"""The columns of any table, and which of them are categorical."""
+"""The columns of any table, and what each of them holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from virtualvector.dataframes import is_missing, is_table, labels_of, without_dictionaries
+from virtualvector.dataframes import is_table, labels_of, without_dictionaries
+from virtualvector.types import Array
+from virtualvector.values import (
+    BLANKS,
+    PEEK,
+    USUAL,
+    Kind,
+    Marks,
+    Times,
+    category,
+    doubt_in,
+    in_microseconds,
+    is_missing,
+    kind_of,
+    number_in,
+    time_of,
+)
 
 
 class Columns(NamedTuple):
-    """The columns of a table: floats, or objects where a column is categorical."""
+    """The columns of a table: floats, times in microseconds, or texts, "" where one is missing."""
 
     values: list[Any]
-    categorical: list[bool]
+    kinds: list[Kind]
+
+    @property
+    def categorical(self) -> list[bool]:
+        """Which columns are categorical."""
+        return [kind == "category" for kind in self.kinds]
+
+    @property
+    def times(self) -> list[bool]:
+        """Which columns hold dates or times."""
+        return [kind == "time" for kind in self.kinds]
 
 
-def columns_of(X: Any, categorical: list[bool] | None = None) -> Columns:
+def columns_of(
+    X: Any,
+    kinds: Sequence[Kind] | None = None,
+    categorical: Sequence[bool] | None = None,
+    marks: Marks = USUAL,
+) -> Columns:
     """Return the columns of a table or an array.
 
     Parameters
     ----------
     X : data frame or array of shape (n_rows, n_columns)
-        Texts, categories and truth values are categorical; the rest has to be numbers, nan where
-        one is missing.
-    categorical : list of bool, optional
-        Which columns are categorical, if that is known; otherwise it is found out.
+        Texts, categories and truth values are categorical; dates are times, also as texts; the
+        rest has to be numbers, nan where one is missing.
+    kinds : sequence of str, optional
+        What each column holds, if that is known; otherwise it is found out.
+    categorical : sequence of bool, optional
+        Which columns are categorical, if only that is known.
+    marks : Marks
+        Texts that stand for a missing value.
 
     Returns
     -------
     Columns
-        Numbers as floats.
+        Values in their one spelling.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from virtualvector.features.tables import columns_of
-    >>> columns_of(pd.DataFrame({"age": [31, None], "city": ["Rome", "Oslo"]})).categorical
-    [False, True]
+    >>> columns_of(pd.DataFrame({"age": [31, None], "city": ["Rome", "Oslo"]})).kinds
+    ['number', 'category']
     """
-    if is_table(X):
-        labels = labels_of(X)
-        X = without_dictionaries(X)
-        raw = [np.asarray(X[label]) for label in labels]
-    else:
+    plain = not marks.numbers and not any(categorical or ())
+    if not is_table(X):
         X = np.asarray(X)
-        if X.dtype == np.float64 and not any(categorical or ()) and not np.isinf(X).any():
-            return Columns(list(X.T), [False] * X.shape[1])
-        labels = list(range(X.shape[1]))
-        raw = list(X.T)
-    if categorical is None:
-        kinds = [str(X[label].dtype) if hasattr(X, "dtypes") else "" for label in labels]
-        categorical = [
-            k == "category" or _is_categorical(c) for k, c in zip(kinds, raw, strict=True)
+        if plain and _all_numbers(X, kinds):
+            return Columns(list(X.T), ["number"] * X.shape[1])
+    labels, raw = _raw(X)
+    if kinds is None:
+        types = [str(X[label].dtype) if hasattr(X, "dtypes") else "" for label in labels]
+        chosen = [kind == "category" for kind in types] if categorical is None else categorical
+        found: list[Kind] = [
+            "category" if kind == "category" else _kind(column, label, marks, is_chosen)
+            for kind, column, label, is_chosen in zip(types, raw, labels, chosen, strict=True)
         ]
+        kinds = found if categorical is None else _with(categorical, found)
+    convert = {"category": _categories, "number": _numbers, "time": _times}
     values = [
-        column if is_categorical else _numbers(column, label)
-        for column, label, is_categorical in zip(raw, labels, categorical, strict=True)
+        convert[kind](column, label, marks)
+        for column, label, kind in zip(raw, labels, kinds, strict=True)
     ]
-    return Columns(values, categorical)
+    return Columns(values, list(kinds))
 
 
 def categorical_columns(
@@ -89,25 +125,81 @@ def categorical_columns(
     return [each in chosen for each in there] if len(chosen) else [False] * n_columns
 
 
-def _is_categorical(column: Any) -> bool:
-    if column.dtype.kind != "O":
-        return column.dtype.kind in "USb"
-    return any(isinstance(value, str | bool) for value in column)
+def _with(categorical: Sequence[bool], found: Sequence[Kind]) -> list[Kind]:
+    """Return what columns hold if just some are categorical."""
+    rest: dict[Kind, Kind] = {"number": "number", "time": "time", "category": "number"}
+    each = zip(categorical, found, strict=True)
+    return ["category" if is_categorical else rest[kind] for is_categorical, kind in each]
 
 
-def _numbers(column: Any, label: Any) -> Any:
-    if column.dtype.kind in "OUS":
-        numbers = np.empty(len(column))
-        for row, value in enumerate(column):
-            try:
-                numbers[row] = np.nan if is_missing(value) else float(value)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"Input X has {value!r} at row {row}, column {label!r}; expected a number, as "
-                    "in the rows before."
-                ) from None
+def _all_numbers(X: Any, kinds: Sequence[Kind] | None) -> bool:
+    """Whether an array can be taken as it is."""
+    expected = kinds is None or all(kind == "number" for kind in kinds)
+    return expected and X.dtype == np.float64 and not np.isinf(X).any()
+
+
+def _raw(X: Any) -> tuple[list[Any], list[Any]]:
+    """Return the labels of the columns, and the columns as arrays."""
+    if not is_table(X):
+        return list(range(X.shape[1])), list(X.T)
+    labels = labels_of(X)
+    X = without_dictionaries(X)
+    return labels, [_array(X[label]) for label in labels]
+
+
+def _array(column: Any) -> Any:
+    """Return a column as an array; of pandas' times with a zone, those in UTC."""
+    if getattr(column.dtype if hasattr(column, "dtype") else None, "tz", None) is not None:
+        column = column.dt.tz_convert(None)
+    return np.asarray(column)
+
+
+def _kind(column: Any, label: Any, marks: Marks, is_chosen: bool) -> Kind:
+    kind = column.dtype.kind
+    if kind == "m":
+        _refuse_durations(label)
+    if kind in "bM":
+        return "category" if kind == "b" else "time"
+    if kind not in "OUS":
+        return "number"
+    there = [*islice((v for v in column.tolist() if not _is_gap(v, marks)), PEEK)]
+    found = kind_of(there)
+    doubt = doubt_in([text for text in there if isinstance(text, str)])
+    if doubt is not None and found == "category" and not is_chosen:
+        raise ValueError(
+            f"Input X, column {label!r}: {doubt}; or categorical_features with the column."
+        )
+    return found
+
+
+def _is_gap(value: Any, marks: Marks) -> bool:
+    return value.strip(BLANKS) in marks if isinstance(value, str) else is_missing(value)
+
+
+def _categories(column: Any, label: Any, marks: Marks) -> Any:
+    if column.dtype.kind == "M":
+        column = _times(column, label, marks)
+    elif column.dtype.kind == "f" and column.dtype.itemsize < 8:
+        column = column.astype(str)  # as a file has it: 0.1 rather than 0.10000000149011612
+    values = column.tolist()
+    distinct = dict.fromkeys(value for value in values if type(value) is str)
+    texts = {text: category(text, marks) for text in distinct}
+    spelled = [texts[v] if type(v) is str else category(v, marks) for v in values]
+    return np.array(spelled, dtype=object)
+
+
+def _numbers(column: Any, label: Any, marks: Marks) -> Array:
+    kind = column.dtype.kind
+    if kind in "OUS":
+        numbers = np.array(
+            [_number(value, row, label, marks) for row, value in enumerate(column.tolist())], float
+        )
+    elif kind in "mMb":
+        _refuse(column.tolist()[0] if kind == "b" else column[0], 0, label, "a number")
     else:
         numbers = np.asarray(column, dtype=np.float64)
+    if marks.numbers:
+        numbers = np.where(np.isin(numbers, marks.numbers), np.nan, numbers)
     infinite = np.isinf(numbers)
     if infinite.any():
         raise ValueError(
@@ -115,3 +207,46 @@ def _numbers(column: Any, label: Any) -> Any:
             "expected finite numbers, or nan where one is missing."
         )
     return numbers
+
+
+def _number(value: Any, row: int, label: Any, marks: Marks) -> float:
+    if isinstance(value, str):
+        number = np.nan if _is_gap(value, marks.of_numbers) else number_in(value)
+        return _refuse(value, row, label, "a number") if number is None else number
+    if is_missing(value):
+        return np.nan
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    return _refuse(value, row, label, "a number")
+
+
+def _times(column: Any, label: Any, marks: Marks) -> Times:
+    if column.dtype.kind == "M":
+        try:
+            return in_microseconds(column)
+        except OverflowError as error:
+            raise ValueError(f"Input X, column {label!r}: {error}.") from None
+    times = np.full(len(column), "NaT", "M8[us]")
+    for row, value in enumerate(column.tolist()):
+        if not _is_gap(value, marks.of_numbers):
+            time = time_of(value)
+            if time is None:
+                _refuse(value, row, label, "a date or time as 2021-05-06 or 2021-05-06T07:08:09")
+            times[row] = np.datetime64(time, "us")
+    return times
+
+
+def _refuse(value: Any, row: int, label: Any, expected: str) -> NoReturn:
+    raise ValueError(
+        f"Input X has {value!r} at row {row}, column {label!r}; expected {expected}, as in the "
+        "rows before; or None where it is missing; or categorical_features with the column."
+    )
+
+
+def _refuse_durations(label: Any) -> NoReturn:
+    raise ValueError(
+        f"Input X has durations in column {label!r}; expected numbers, such as of seconds."
+    )

@@ -11,7 +11,8 @@ from virtualvector.streams.arrow_validation import Part, Validity
 from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.batches import Bad, Piece, Place, longest_in, why_not
 from virtualvector.streams.chunks import why
-from virtualvector.streams.columns import BLANKS, PEEK, Column, Plan, check_names, place_of
+from virtualvector.streams.columns import Column, Plan, check_names, is_index, place_of
+from virtualvector.values import BLANKS, PEEK, USUAL, Kind, Marks, in_microseconds, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,31 +24,68 @@ Batches = Callable[[list[str]], Iterable["pa.RecordBatch"]]  # of some columns
 class Typed:
     """The rows of a table, which come in batches of some of its columns."""
 
+    n_in_time = None
+    notes: tuple[str, ...] = ()
+
     def __init__(
         self,
         name: str,
         schema: pa.Schema,
         batches: Batches,
-        missing: Iterable[str],
+        marks: Marks,
         n_rows: int | None = None,
         classes: tuple[str, ...] | None = None,
     ) -> None:
-        self._name, self._batches, self._missing = name, batches, frozenset(missing)
+        self._name, self._batches, self._marks = name, batches, marks
         check_names(name, schema.names)
-        self.columns = tuple(Column(field.name, self._is_categorical(field)) for field in schema)
+        self._types = {field.name: field.type for field in schema}
+        self.index = index_of(schema)
         self.n_rows, self.classes = n_rows, classes
+        texts = [name for name, kind in self._types.items() if _is_text(kind)]
+        first = self._first(texts, marks.of_numbers)
+        kinds = {name: kind_of(cells) for name, cells in first.items() if cells}
+        self.columns = tuple(
+            Column.of_kind(name, kinds.get(name) or _kind(kind) or "number")
+            for name, kind in self._types.items()
+        )
 
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
-        cells: list[str | None] = []
-        n_rows = 0
-        for part in self._checked([column], column):
-            cells += _text(part.batch.column(0)).to_pylist()
-            n_rows += part.n_rows
-            if n_rows >= PEEK:
-                break
-        texts = [(cell or "").strip(BLANKS) for cell in cells[:PEEK]]
-        return [text for text in texts if text not in self._missing]
+        self.check_type(column)
+        return self._first([column], self._marks.of_labels, column)[column]
+
+    def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        """Return what the first rows have in some columns, as texts."""
+        for column in columns:
+            self.check_type(column)
+        return self._first(columns, self._marks.of_numbers)
+
+    def _first(
+        self, columns: Sequence[str], marks: Marks, label: str | None = None
+    ) -> dict[str, list[str]]:
+        cells: dict[str, list[str | None]] = {column: [] for column in columns}
+        if not columns:
+            return {}
+        try:
+            n_rows = 0
+            for part in self._checked(list(columns), label):
+                few = part.batch.slice(0, PEEK - n_rows)
+                for column in columns:
+                    cells[column] += _text(few.column(column)).to_pylist()
+                n_rows += part.n_rows
+                if n_rows >= PEEK:
+                    break
+        except BadInput:  # which is said once all before it has been read
+            if label is not None:
+                raise
+        return {
+            column: [
+                text
+                for each in found
+                if each is not None and (text := each.strip(BLANKS)) not in marks
+            ]
+            for column, found in cells.items()
+        }
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
@@ -76,12 +114,7 @@ class Typed:
     def _piece(self, part: Part, plan: Plan, start: int) -> Piece:
         import pyarrow as pa
 
-        table = pa.table(
-            {
-                name: (_text if categorical else _number)(part.batch.column(name))
-                for name, categorical in plan.wanted
-            }
-        )
+        table = pa.table({c.name: self._cells(part.batch.column(c.name), c) for c in plan.wanted})
         place = self._place(range(start, start + part.n_rows))
         bad = [
             Bad(row - before, partial(why_not, place, row, part.wrong[row]))
@@ -89,35 +122,76 @@ class Typed:
         ]
         return Piece(table, self._place([start + row for row in part.good]) if bad else place, bad)
 
-    def _is_categorical(self, field: pa.Field) -> bool:
-        from pyarrow import types
+    def _cells(self, cells: pa.Array, column: Column) -> pa.Array:
+        convert = {"category": _text, "number": _number, "time": _time}
+        try:
+            return convert[column.kind](cells)
+        except OverflowError as error:
+            raise BadInput(
+                f"{place_of(self._name, column.name)}: {error}; expected none (--ignore "
+                f"{printable(column.name, 100)} leaves the column out)."
+            ) from error
 
-        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
-            return True
-        if any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_null)):
-            return bool(types.is_dictionary(field.type))
-        if types.is_decimal(kind):
-            return False
-        raise BadInput(
-            f"{self._name}, column {quoted(field.name)}: found the type "
-            f"{printable(str(field.type), 100)}; expected numbers or categories."
-        )
+    def check_type(self, column: str) -> None:
+        """Raise if a column can be neither learned nor handed on."""
+        kind = self._types[column]
+        if _kind(kind) is None:
+            raise BadInput(
+                f"{self._name}, column {quoted(column)}: found the type "
+                f"{printable(str(kind), 100)}; expected numbers, categories, dates or times "
+                f"(--ignore {printable(column, 100)} leaves it out)."
+            )
 
     def _check_kinds(self, plan: Plan) -> None:
-        names = {column.name for column in self.columns if column.categorical}
+        for column in plan.wanted:
+            self.check_type(column.name)
         for column in plan.columns:
-            if column.name in names and not column.categorical:
-                raise BadInput(
-                    f"{self._name}, column {quoted(column.name)}: found categories; expected "
-                    f"numbers, as {'was learned' if plan.learned else 'in the first file'}."
-                )
+            found = _kind(self._types[column.name])
+            is_read = column.time and _is_text(self._types[column.name])
+            if column.categorical or found == column.kind or is_read:
+                continue
+            words = {"number": "numbers", "category": "categories", "time": "dates or times"}
+            because = "was learned" if plan.learned else "in the first file"
+            raise BadInput(
+                f"{self._name}, column {quoted(column.name)}: found {words[str(found)]}; expected "
+                f"{words[column.kind]}, as {because}."
+            )
 
     def _place(self, rows: Sequence[int]) -> Place:
         def place(row: int, column: str | None) -> str:
             return place_of(f"{self._name}, row {rows[row] + 1}", column)
 
         return place
+
+
+def index_of(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the columns that pandas has written as the index of a table."""
+    try:
+        found = (schema.pandas_metadata or {}).get("index_columns", [])
+    except ValueError:  # anyone can write it
+        found = []
+    written = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return tuple(name for name in schema.names if name in written or is_index(name))
+
+
+def _kind(kind: pa.DataType) -> Kind | None:
+    """Return what a column of a type holds, or None if that is nothing to learn from."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return None if _kind(kind.value_type) is None else "category"
+    if types.is_boolean(kind) or _is_text(kind):
+        return "category"
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
+        return "time"
+    numbers = (types.is_integer, types.is_floating, types.is_null, types.is_decimal)
+    return "number" if any(is_kind(kind) for is_kind in numbers) else None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _text(cells: pa.Array) -> pa.Array:
@@ -132,6 +206,18 @@ def _number(cells: pa.Array) -> pa.Array:
     return cells.cast(pa.float64(), safe=False)  # of a large integer the nearest number
 
 
+def _time(cells: pa.Array) -> pa.Array:
+    """Return times in microseconds, in UTC; texts as they are."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if _is_text(cells.type):
+        return cells.cast(pa.string())
+    if types.is_time(cells.type):  # of the first day
+        cells = cells.cast(pa.time64("ns")).cast(pa.int64()).cast(pa.timestamp("ns"))
+    return pa.array(in_microseconds(cells.to_numpy(zero_copy_only=False)), pa.timestamp("us"))
+
+
 def shipped(name: str, seed: int) -> Typed:
     """Return the rows of a shipped data set, shuffled."""
     import pyarrow as pa
@@ -144,5 +230,5 @@ def shipped(name: str, seed: int) -> Typed:
     batch = pa.record_batch({name: pa.array(cells) for name, cells in columns.items()})
     classes = tuple(sorted(data.target_names.tolist()))
     return Typed(
-        name, batch.schema, lambda names: [batch.select(names)], (), batch.num_rows, classes
+        name, batch.schema, lambda names: [batch.select(names)], USUAL, batch.num_rows, classes
     )

@@ -13,6 +13,10 @@ class BadInput(ValueError):
     """
 
 
+class NothingToLearn(BadInput):
+    """The input can be read, but there is nothing in it: no rows, none that is good, one class."""
+
+
 class Damaged(Exception):
     """A file is not what it says of itself; whoever reads it knows which one it is, and where."""
 

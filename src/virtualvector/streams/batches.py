@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.streams.columns import BLANKS, Plan, Problem, shown
+from virtualvector.streams.columns import Plan, Problem, shown
 from virtualvector.streams.limits import LONGEST_CELL, LONGEST_LABEL
+from virtualvector.streams.spelling import spelled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,13 +28,19 @@ class Batch(NamedTuple):
     table: pa.Table  # a column for each of the reader's, with nulls where a value is missing
     labels: NDArray[Any]  # texts; none if there is no column of labels
     place: Place  # row of the batch and column, to where that is in the file
+    # Of all rows up to the next batch, those in it; None: all.
+    kept: NDArray[np.bool_] | None = None
+    # Columns that are handed on, as texts, also of rows that were not kept; None if there are none.
+    ids: pa.Table | None = None
 
     def part(self, start: int, stop: int) -> Batch:
         """Return some of the rows."""
+        ids = self.ids if self.ids is None or self.kept is None else self.ids.filter(self.kept)
         return Batch(
             self.table.slice(start, stop - start),
             self.labels[start:stop],
             lambda row, column: self.place(row + start, column),
+            ids=None if ids is None else ids.slice(start, stop - start),
         )
 
 
@@ -42,22 +49,26 @@ class Bad(NamedTuple):
 
     row: int  # of the table, before which it stood or which it is
     why: Callable[[], str]  # as only the first few are told
+    ids: Sequence[str | None] = ()  # what is handed on, if that could be read
 
 
 class Piece(NamedTuple):
     """Rows of a file whose cells fit their columns, but were not looked at otherwise."""
 
-    table: pa.Table  # the columns that the plan wants, of float64 or string
+    table: (
+        pa.Table
+    )  # the columns that the plan wants, of float64 or string; times may be timestamps
     place: Place
     bad: list[Bad]  # rows whose cells do not fit
 
 
 def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[Bad]]:
-    """Return the good rows in batches, and the bad ones; with ``stop``, up to the first bad one."""
-    if piece.table.num_rows == 0:
-        return iter(()), piece.bad[: 1 if stop else None]
-    table = _trimmed(piece.table, plan)
-    wrong = _wrong(table, plan)
+    """Return the good rows in batches, and the bad ones; with ``stop``, up to the first bad one.
+
+    Where all are bad, a batch without rows tells how many there were.
+    """
+    table, misread = spelled(piece.table, plan)
+    wrong = misread | _wrong(table, plan)
     found = [Bad(row, partial(why_not, piece.place, row, why)) for row, why in wrong.items()]
     bad = sorted([*piece.bad, *found], key=lambda one: one.row)
     good = np.ones(table.num_rows, dtype=bool)
@@ -65,7 +76,28 @@ def clean(piece: Piece, plan: Plan, stop: bool) -> tuple[Iterator[Batch], list[B
     if stop and bad:
         good[bad[0].row :] = False
         bad = bad[:1]
-    return _batches(table, np.flatnonzero(good), piece.place, plan), bad
+    rows, ids = np.flatnonzero(good), table.select(list(plan.ids)) if plan.ids else None
+    kept = None
+    if bad and not stop:
+        kept = np.insert(good, [one.row for one in piece.bad], False)
+        ids = None if ids is None else _with_bad(ids, piece.bad)
+    elif ids is not None:
+        ids = ids.slice(0, len(rows))
+    return _batches(table, rows, piece.place, plan, kept, ids), bad
+
+
+def _with_bad(ids: pa.Table, bad: list[Bad]) -> pa.Table:
+    """Return what is handed on of all rows, with nothing where it could not be read."""
+    import pyarrow as pa
+
+    of_bad = [one.ids or [None] * ids.num_columns for one in bad]
+    more = pa.table(
+        [pa.array([own[k] for own in of_bad], pa.string()) for k in range(ids.num_columns)],
+        ids.column_names,
+    )
+    behind = ids.num_rows + np.arange(len(bad))
+    order = np.insert(np.arange(ids.num_rows), [one.row for one in bad], behind)
+    return pa.concat_tables([ids, more]).take(order)
 
 
 def why_not(place: Place, row: int, problem: Problem) -> str:
@@ -73,33 +105,18 @@ def why_not(place: Place, row: int, problem: Problem) -> str:
     return f"{place(row, problem.column)}: {problem.said}"
 
 
-def _trimmed(table: pa.Table, plan: Plan) -> pa.Table:
-    """Blanks around categories do not count; what means a missing one becomes null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = {}
-    missing = pa.array(plan.missing, pa.string())
-    for name, categorical in plan.wanted:
-        cells = table[name]
-        if categorical:
-            cells = pc.utf8_trim(cells, BLANKS)
-            cells = pc.if_else(pc.is_in(cells, missing), pa.scalar(None, pa.string()), cells)
-        columns[name] = cells
-    return pa.table(columns)
-
-
 def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     """Return the rows with a number that is not finite, a text that is too long, or no label."""
     import pyarrow.compute as pc
 
     wrong = _too_long(table, plan)
-    for name, categorical in plan.columns:
+    for column in plan.columns:
         # What is not finite is not so in the sum.
-        if categorical or isfinite(pc.sum(table[name]).as_py() or 0.0):
+        name = column.name
+        if column.kind != "number" or isfinite(pc.sum(table[name]).as_py() or 0.0):
             continue
         cells = table[name].to_numpy()  # nulls are nan
-        for row in np.flatnonzero(~np.isfinite(cells) & table[name].is_valid().to_numpy()):
+        for row in np.flatnonzero(np.isinf(cells)):
             said = (
                 f"found {cells[row]}; expected a finite number; leave the cell empty where a value "
                 "is missing."
@@ -135,8 +152,9 @@ def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     import pyarrow.compute as pc
 
     wrong: dict[int, Problem] = {}
-    for name, categorical in plan.wanted:
-        if not categorical:
+    for column in plan.wanted:
+        name = column.name
+        if not column.categorical:
             continue
         most = longest_in(name, plan.label)
         lengths = pc.utf8_length(table[name])
@@ -148,18 +166,36 @@ def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     return wrong
 
 
-def _batches(table: pa.Table, rows: NDArray[np.intp], place: Place, plan: Plan) -> Iterator[Batch]:
+def _batches(
+    table: pa.Table,
+    rows: NDArray[np.intp],
+    place: Place,
+    plan: Plan,
+    kept: NDArray[np.bool_] | None,
+    ids: pa.Table | None,
+) -> Iterator[Batch]:
     if len(rows) < table.num_rows:
         table = table.take(rows)
     features = table.select([column.name for column in plan.columns])
     labels = None if plan.label is None else table[plan.label]
-    for start in range(0, len(rows), BATCH):
+    starts = range(0, len(rows), BATCH)
+    if kept is not None:
+        starts = starts or range(1)
+        # Each batch has the bad rows behind it, and the first one those before it too.
+        of_batches = np.split(kept, np.flatnonzero(kept)[BATCH::BATCH])
+    n_before = 0
+    for number, start in enumerate(starts):
+        some = None if kept is None else of_batches[number]
+        n_rows = BATCH if some is None else len(some)
         yield Batch(
             features.slice(start, BATCH),
             # Not of all rows at once: each label takes as much room as the longest.
             np.array([], str) if labels is None else _texts(labels.slice(start, BATCH)),
             partial(_place_of, place, rows[start : start + BATCH]),
+            some,
+            None if ids is None else ids.slice(n_before, n_rows),
         )
+        n_before += n_rows
 
 
 def _place_of(place: Place, rows: NDArray[np.intp], row: int, column: str | None) -> str:

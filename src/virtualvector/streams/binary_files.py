@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -15,6 +15,7 @@ from virtualvector.streams.limits import CELLS, may_repeat, room_for
 from virtualvector.streams.messages import Messages
 from virtualvector.streams.pages import load_of
 from virtualvector.streams.survival import survives
+from virtualvector.values import Marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +33,7 @@ class _Portion(NamedTuple):
     at_once: int  # rows of a batch
 
 
-def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
+def parquet(name: str, path: Path, marks: Marks) -> Typed:
     """Return the rows of a Parquet file."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
@@ -57,7 +58,7 @@ def parquet(name: str, path: Path, missing: Iterable[str]) -> Typed:
             except (pa.ArrowException, OSError) as error:
                 raise Damaged(why(error), _culprit(file, groups, columns)) from error
 
-    return Typed(name, file.schema_arrow, batches, missing, file.metadata.num_rows)
+    return Typed(name, file.schema_arrow, batches, marks, file.metadata.num_rows)
 
 
 def _look_at_columns(file: ParquetFile) -> None:
@@ -133,7 +134,7 @@ def _culprit(file: ParquetFile, groups: list[int], columns: list[str]) -> str | 
     return None
 
 
-def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
+def arrow(name: str, path: Path, marks: Marks) -> Typed:
     """Return the rows of a file or a stream in Arrow's own format, of which Feather is one."""
     from contextlib import closing
 
@@ -147,4 +148,4 @@ def arrow(name: str, path: Path, missing: Iterable[str]) -> Typed:
     with closing(Messages(path)) as messages:
         n_rows = messages.count_rows()
         schema = ipc.open_stream(PythonFile(messages, mode="r")).schema
-    return Typed(name, schema, batches, missing, n_rows)
+    return Typed(name, schema, batches, marks, n_rows)

@@ -37,6 +37,8 @@ class Chunk(NamedTuple):
 def chunks(name: str, blocks: Iterable[bytes], cut: Cut) -> Iterator[Chunk]:
     r"""Cut blocks of bytes behind their last whole record, which ``cut`` finds.
 
+    An empty block, which tells that no more has arrived so far, becomes an empty chunk.
+
     Examples
     --------
     >>> from virtualvector.streams.chunks import after_last_line, chunks
@@ -49,6 +51,9 @@ def chunks(name: str, blocks: Iterable[bytes], cut: Cut) -> Iterator[Chunk]:
     enough = 0  # bytes; with less it is not worth looking for the end of a record again
     try:
         for block in _without_bom(blocks):
+            if not block:
+                yield Chunk(b"", rest.line)
+                continue
             rest = rest._replace(data=rest.data + block)
             if len(rest.data) < enough:
                 continue
@@ -85,13 +90,15 @@ def after_last_line(data: bytes) -> int:
     return (data.rfind(b"\n") + 1) or (data.rfind(b"\r", 0, -1) + 1)
 
 
-def after_last_record(delimiter: str) -> Cut:
+def after_last_record(delimiter: str, quote: str = '"') -> Cut:
     """Return a function that finds where the last record ends, as line ends in quotes end none."""
-    pattern = _records(delimiter)
-    beside = np.frombuffer(b'"\r\n' + delimiter.encode(), dtype=np.uint8)
+    if not quote:
+        return after_last_line
+    pattern, sign = _records(delimiter, quote), quote.encode()
+    beside = np.frombuffer(sign + b"\r\n" + delimiter.encode(), dtype=np.uint8)
 
     def cut(data: bytes) -> int:
-        if b'"' not in data:
+        if sign not in data:
             return after_last_line(data)
         match = None if (end := _after_even_quotes(data, beside)) else pattern.match(data)
         return match.end() if match else end
@@ -103,11 +110,11 @@ def _after_even_quotes(data: bytes, beside: NDArray[np.uint8]) -> int:
     """Return the last end of a line that is outside quotes, or 0 if that takes a closer look.
 
     A line end is outside if the number of quotes before it is even. This holds if each odd quote
-    follows, and each even one is followed by, one of the characters that stand beside a field, or
-    another quote.
+    follows, and each even one is followed by, one of the characters that stand beside a field, the
+    first of which is the quote.
     """
     padded = np.frombuffer(b"\n%b\n" % data, dtype=np.uint8)
-    quotes = np.flatnonzero(padded == ord('"'))
+    quotes = np.flatnonzero(padded == beside[0])
     if not (
         np.isin(padded[quotes[::2] - 1], beside).all()
         and np.isin(padded[quotes[1::2] + 1], beside).all()
@@ -119,29 +126,33 @@ def _after_even_quotes(data: bytes, beside: NDArray[np.uint8]) -> int:
     return end
 
 
-def end_of_first(data: bytes, delimiter: str) -> int:
+def end_of_first(data: bytes, delimiter: str, quote: str = '"') -> int:
     """Return where the first record ends that is not blank, or where all ends."""
-    match = _first(delimiter).match(data)
+    match = _first(delimiter, quote).match(data)
     return match.end() if match else len(data)
 
 
 @cache
-def _records(delimiter: str) -> re.Pattern[bytes]:
+def _records(delimiter: str, quote: str) -> re.Pattern[bytes]:
     """Return what matches all whole records."""
-    return re.compile(rb"(?:(?:%b)*+(?:\n|\r\n|\r(?!\n|\Z)))*+" % _part_of_record(delimiter))
+    part = _part_of_record(delimiter, quote)
+    return re.compile(rb"(?:(?:%b)*+(?:\n|\r\n|\r(?!\n|\Z)))*+" % part)
 
 
 @cache
-def _first(delimiter: str) -> re.Pattern[bytes]:
+def _first(delimiter: str, quote: str) -> re.Pattern[bytes]:
     """Return what matches blank lines and one record."""
-    return re.compile(rb"[\r\n]*+(?:%b)++(?:\r\n?|\n)" % _part_of_record(delimiter))
+    return re.compile(rb"[\r\n]*+(?:%b)++(?:\r\n?|\n)" % _part_of_record(delimiter, quote))
 
 
-def _part_of_record(delimiter: str) -> bytes:
+def _part_of_record(delimiter: str, quote: str) -> bytes:
     """Return what matches a part of a record: a quote opens a field only where it begins."""
-    begins = rb"(?:\A|(?<=[%b\r\n]))" % delimiter.encode()
-    quoted = rb'"[^"]*+(?:""[^"]*+)*+"'
-    return rb'%b%b|(?!%b)"|[^"\r\n]++' % (begins, quoted, begins)
+    if not quote:
+        return rb"[^\r\n]++"
+    begins = rb"(?:\A|(?<=[%b\r\n]))" % re.escape(delimiter.encode())
+    sign = re.escape(quote.encode())
+    quoted = rb"%b[^%b]*+(?:%b%b[^%b]*+)*+%b" % ((sign,) * 6)
+    return rb"%b%b|(?!%b)%b|[^%b\r\n]++" % (begins, quoted, begins, sign, sign)
 
 
 def line_ends(data: bytes) -> int:

@@ -7,20 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.limits import CELLS, LONGEST_COLUMN, WIDEST
+from virtualvector.values import Kind, Marks
 
-MISSING = ("", "NA", "N/A", "null", "?")
-PEEK = 100  # rows that decide what a column holds
-BLANKS = " \t"  # which do not count around what a cell holds
-
-_SHORT = 1000  # characters of a number
-_NUMBER = re.compile(
-    r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII
-)
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0|")
 
 
 class Column(NamedTuple):
@@ -30,11 +24,22 @@ class Column(NamedTuple):
     --------
     >>> from virtualvector.streams import Column
     >>> Column("town", categorical=True)
-    Column(name='town', categorical=True)
+    Column(name='town', categorical=True, time=False)
     """
 
     name: str
     categorical: bool  # rather than numeric
+    time: bool = False  # or rather dates or times
+
+    @property
+    def kind(self) -> Kind:
+        """What the column holds."""
+        return "category" if self.categorical else "time" if self.time else "number"
+
+    @classmethod
+    def of_kind(cls, name: str, kind: Kind) -> Self:
+        """Return a column that holds numbers, categories or times."""
+        return cls(name, kind == "category", kind == "time")
 
 
 @dataclass(frozen=True)
@@ -43,19 +48,21 @@ class Plan:
 
     columns: tuple[Column, ...]
     label: str | None
-    missing: tuple[str, ...]
+    marks: Marks  # of missing values
     learned: bool  # a model expects these columns; otherwise the first rows decided
+    ids: tuple[str, ...] = ()  # columns that are handed on as they are
 
     @cached_property
     def wanted(self) -> tuple[Column, ...]:
-        """The columns, then the label."""
-        label = () if self.label is None else (Column(self.label, categorical=True),)
-        return (*self.columns, *label)
+        """The columns, then the label, then those that are handed on."""
+        label = () if self.label is None else (self.label,)
+        texts = (Column(name, categorical=True) for name in (*label, *self.ids))
+        return (*self.columns, *texts)
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """The columns that are categorical, the label among them."""
-        return frozenset(column.name for column in self.wanted if column.categorical)
+    def texts(self) -> frozenset[str]:
+        """The columns that are read as texts: all but numbers."""
+        return frozenset(column.name for column in self.wanted if column.kind != "number")
 
     @property
     def rows_at_once(self) -> int:
@@ -68,33 +75,6 @@ class Problem(NamedTuple):
 
     column: str | None
     said: str  # what was found and what was expected
-
-
-def number_in(text: str) -> float | None:
-    """Return the number that a text is, which need not be finite, or None.
-
-    Just what Arrow takes for one; Python takes more, such as 1_000.
-
-    Examples
-    --------
-    >>> from virtualvector.streams.columns import number_in
-    >>> number_in(" 1e3"), number_in("-inf"), number_in("1_000")
-    (1000.0, -inf, None)
-    """
-    text = text.strip(BLANKS)
-    if len(text) > _SHORT:  # of long ones, Python's ways take the square of their length
-        return _long_number(text)
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _long_number(text: str) -> float | None:
-    import pyarrow as pa
-
-    try:
-        number: float = pa.scalar(text).cast(pa.float64()).as_py()
-    except pa.ArrowInvalid:
-        return None
-    return number
 
 
 def check_names(place: str, names: Sequence[str]) -> None:
@@ -116,6 +96,18 @@ def check_names(place: str, names: Sequence[str]) -> None:
                 f"{place}: found a column called {quoted(name)}, whose bytes are no UTF-8; "
                 "expected text in UTF-8."
             )
+
+
+def is_index(name: str) -> bool:
+    """Whether a column is called as pandas calls an index that has no name.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.columns import is_index
+    >>> is_index("__index_level_0__"), is_index("Unnamed: 0"), is_index("index")
+    (True, True, False)
+    """
+    return bool(_INDEX.fullmatch(name))
 
 
 def is_unicode(text: str) -> bool:

@@ -83,6 +83,10 @@ def _matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the numbers row by row, nan where missing: a number that is read never is."""
     matrix = np.empty((table.num_rows, len(names)))
     for index, name in enumerate(names):
-        matrix[:, index] = table[name].to_numpy()
+        cells = table[name].to_numpy()
+        is_time = cells.dtype.kind == "M"
+        matrix[:, index] = (
+            np.where(np.isnat(cells), np.nan, cells.astype(int)) if is_time else cells
+        )
     matrix[np.isnan(matrix)] = np.nan
     return matrix

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from virtualvector.streams.arrow_tables import shipped
 from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.batches import Piece
 from virtualvector.streams.binary_files import arrow, parquet
-from virtualvector.streams.byte_source import CHUNK, blocks
+from virtualvector.streams.byte_source import CHUNK, begun, blocks
 from virtualvector.streams.chunks import BOM, why
-from virtualvector.streams.columns import MISSING, Column, Plan
+from virtualvector.streams.columns import Column, Plan
 from virtualvector.streams.delimited import Delimited
+from virtualvector.streams.dialect import Dialect, decoded
 from virtualvector.streams.json_lines import JsonLines
 from virtualvector.streams.sources import BINARY, Source
 from virtualvector.streams.svmlight import SvmLight
+from virtualvector.streams.text import Text
+from virtualvector.values import USUAL, Marks
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-BLANK = 100  # blocks that are looked at for what is not blank
 
 
 class Rows(Protocol):
@@ -37,8 +38,23 @@ class Rows(Protocol):
     def classes(self) -> tuple[str, ...] | None:
         """All classes, if these are known at once."""
 
+    @property
+    def n_in_time(self) -> int | None:
+        """How many rows decided what columns hold, if no more came in time."""
+
+    @property
+    def index(self) -> tuple[str, ...]:
+        """Columns that pandas has written as an index."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found out about how it is written."""
+
     def first(self, column: str) -> list[str]:
-        """Return what the first rows have in a column, as far as they have something."""
+        """Return what the first rows have in a column of labels, if they have something."""
+
+    def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        """Return what the first rows have in some columns, as far as they have something."""
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
@@ -47,11 +63,14 @@ class Rows(Protocol):
 class Options(NamedTuple):
     """How sources are read."""
 
-    missing: tuple[str, ...] = MISSING
+    marks: Marks = USUAL  # of missing values
     least: int = 2  # columns that a table has
     seed: int = 0  # of the order of a shipped data set
     chunk: int = CHUNK  # bytes that are parsed in one go
     indices: range = range(0)  # of the columns of svmlight
+    expected: frozenset[str] | None = None  # columns, if what they hold is known
+    ignored: frozenset[str] = frozenset()  # columns that may be there or not
+    dialect: Dialect = Dialect()  # of text
 
 
 def open_source(source: Source, options: Options) -> Rows:
@@ -69,24 +88,26 @@ def _open(source: Source, options: Options) -> Rows:
         return shipped(source.name, options.seed)
     if source.format in BINARY and source.path is not None:
         open_typed = parquet if source.format == "parquet" else arrow
-        return open_typed(source.name, source.path, options.missing)
+        return open_typed(source.name, source.path, options.marks)
     if source.format == "svmlight":
         data = blocks(source, options.chunk)
-        return SvmLight(source.name, data, options.missing, options.indices)
-    format, data = _sniffed(source, blocks(source, options.chunk))
+        return SvmLight(source.name, data, options.marks, options.indices, options.expected)
+    dialect, expected = options.dialect, options.expected
+    data, notes = decoded(source.name, blocks(source, options.chunk), dialect.encoding)
+    format, data = _sniffed(source, data)
+    rows: Text
     if format == "jsonl":
-        return JsonLines(source.name, data, options.missing)
-    return Delimited(source.name, data, options.missing, DELIMITERS[format], options.least)
+        rows = JsonLines(source.name, data, options.marks, expected, options.ignored)
+    else:
+        usual, least = DELIMITERS[format], options.least
+        rows = Delimited(source.name, data, options.marks, dialect, usual, least, expected)
+    rows.notes = (*notes, *rows.notes)
+    return rows
 
 
 def _sniffed(source: Source, data: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
     """Return the format of text, and all of it; what has no name begins with a brace or is CSV."""
     if source.format is not None:
         return source.format, data
-    seen = []
-    for block in data:
-        seen.append(block)
-        if block.strip() or len(seen) == BLANK:
-            break
-    begin = b"".join(seen).removeprefix(BOM).lstrip()
-    return "jsonl" if begin.startswith(b"{") else "csv", chain(seen, data)
+    begin, data = begun(data, lambda begin: bool(begin.strip()))
+    return "jsonl" if begin.removeprefix(BOM).lstrip().startswith(b"{") else "csv", data

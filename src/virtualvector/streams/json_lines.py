@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.chunks import Chunk, after_last_line, chunks
 from virtualvector.streams.columns import (
-    Column,
     Plan,
     Problem,
     check_names,
     is_unicode,
-    number_in,
     place_of,
     shown,
 )
 from virtualvector.streams.limits import WIDEST
 from virtualvector.streams.text import Record, Row, Text
+from virtualvector.values import Marks, number_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")  # which JSON does not have, but Python writes
+_INFINITE = ("Infinity", "-Infinity")  # which JSON does not have, but Python writes, as NaN
 
 
 class Number(str):
@@ -38,14 +38,22 @@ class Truth(str):
 class JsonLines(Text):
     """The rows of a file of JSON lines; its columns are the keys of the first of them."""
 
-    def __init__(self, name: str, blocks: Iterable[bytes], missing: Iterable[str]) -> None:
-        super().__init__(name, chunks(name, blocks, after_last_line), after_last_line, missing)
+    def __init__(
+        self,
+        name: str,
+        blocks: Iterable[bytes],
+        marks: Marks,
+        expected: frozenset[str] | None = None,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        parts = chunks(name, blocks, after_last_line)
+        super().__init__(name, parts, after_last_line, marks, expected)
         names = dict.fromkeys(key for record in self._first for key in record)
         if not names:
             self._raise_for_no_columns()
         check_names(name, list(names))
-        self.columns = tuple(Column(name, self._is_categorical(name)) for name in names)
-        self._keys = frozenset(names)
+        self.columns = tuple(map(self._column, names))
+        self._keys = frozenset([*names, *(expected or ()), *ignored])
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
         """Yield each line that is not blank, and its cells."""
@@ -62,7 +70,7 @@ class JsonLines(Text):
         import pyarrow as pa
         from pyarrow import json as arrow
 
-        types = {name: self._type(name, categorical) for name, categorical in plan.wanted}
+        types = {c.name: self._type(c.name, c.name in plan.texts) for c in plan.wanted}
         if None in types.values() or not _is_plain(chunk.data):
             return None
         try:
@@ -78,8 +86,8 @@ class JsonLines(Text):
             return None
         return pa.table(
             {
-                name: table[name].cast(pa.string()) if categorical else table[name]
-                for name, categorical in plan.wanted
+                c.name: table[c.name].cast(pa.string()) if c.name in plan.texts else table[c.name]
+                for c in plan.wanted
             }
         )
 
@@ -87,15 +95,19 @@ class JsonLines(Text):
         for key, cell in record.items():
             if key not in self._keys:
                 return Problem(key, "found a key that the first rows do not have.")
-            if isinstance(cell, Number) and cell in _NO_NUMBERS and key in plan.names:
+            if isinstance(cell, Number) and cell in _INFINITE and key in plan.texts:
                 return Problem(key, f"found {cell}; expected a name, or null where it is missing.")
         return super()._row(record, plan)
 
-    def _type(self, name: str, categorical: bool) -> pa.DataType | None:
+    def _is_enough(self, first: list[Record]) -> bool:
+        """Whether all keys are there; a file of which more can be read may have them later."""
+        return self._expected is not None and self._expected.issubset(chain.from_iterable(first))
+
+    def _type(self, name: str, is_text: bool) -> pa.DataType | None:
         """Return the type by which Arrow is to read a column, if the first rows agree on one."""
         import pyarrow as pa
 
-        if not categorical:
+        if not is_text:
             return pa.float64()
         cells = [cell for record in self._first if (cell := record.get(name)) is not None]
         kinds = {type(cell) for cell in cells}
@@ -112,7 +124,7 @@ class JsonLines(Text):
                 if isinstance(record, Problem):
                     place = place_of(f"{self._name}, line {line}", record.column)
                     raise BadInput(f"{place}: {record.said}")
-        raise BadInput(f"{self._name}: found no rows; expected some.")
+        raise NothingToLearn(f"{self._name}: found no rows; expected some.")
 
 
 def _is_plain(data: bytes) -> bool:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.batches import Batch, clean
-from virtualvector.streams.columns import MISSING, Column, Plan
+from virtualvector.streams.columns import Column, Plan, listed
+from virtualvector.streams.description import described
+from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
-from virtualvector.streams.schema import check_columns, check_labels, choose_label, with_categorical
+from virtualvector.streams.schema import (
+    check_columns,
+    check_labels,
+    check_plain,
+    choose_label,
+    chosen,
+    with_categorical,
+)
 from virtualvector.streams.sources import Source, find_sources
 from virtualvector.streams.svmlight import indices_in, indices_of
+from virtualvector.values import Marks, category
 
+USUAL_DIALECT = Dialect()
 TOLD = 10  # bad rows whose messages are kept
 
 
@@ -23,8 +34,12 @@ def open_rows(
     labelled: bool = True,
     columns: Sequence[Column] | None = None,
     categorical: Sequence[str] = (),
-    missing: Sequence[str] = MISSING,
+    ignore: Sequence[str] = (),
+    ids: Sequence[str] = (),
+    ids_if_there: Sequence[str] = (),
+    missing: Sequence[str] = (),
     format: str | None = None,
+    dialect: Dialect = USUAL_DIALECT,
     on_error: Literal["stop", "skip"] = "stop",
     seed: int = 0,
 ) -> Reader:
@@ -35,20 +50,27 @@ def open_rows(
     sources : sequence of str
         "spambase", "thyroid" or "ionosphere", whose rows are shuffled because the files are sorted
         by class; paths or patterns of files; "-" for standard input. What comes from several is
-        read in their order. All have the same columns, in any order.
+        read in their order. All have the same columns, in any order; what one has beside these is
+        left out.
     label : str, optional
         The column that has the classes; by default the only one with a usual name ("label",
         "class", "target" or "y"), otherwise the last one.
     labelled : bool, default=True
         Whether labels are read. If not, the column ``label`` is left out if it is there.
     columns : sequence of Column, optional
-        What a model expects. By default the first rows decide which columns hold numbers.
+        What a model expects. By default most of the first rows decide what a column holds.
     categorical : sequence of str, default=()
-        Columns that are categorical even if they look like numbers.
-    missing : sequence of str
-        Texts that mean that there is no value.
+        Columns that are categorical even if they look like numbers or dates.
+    ignore : sequence of str, default=()
+        Columns that are left out; so are those that pandas has written as an index.
+    ids, ids_if_there : sequence of str, default=()
+        Columns that are handed on as texts, and not learned; the latter if they are there.
+    missing : sequence of str, default=()
+        Texts that stand for a missing value, beside the usual ones.
     format : str, optional
         "csv", "tsv", "parquet", "arrow", "jsonl" or "svmlight"; by default the file's name says it.
+    dialect : Dialect
+        How text is written, where that is not to be found out.
     on_error : {"stop", "skip"}, default="stop"
         What to do with a bad row: stop behind the good ones before it, or count it and go on.
     seed : int, default=0
@@ -72,18 +94,39 @@ def open_rows(
     ...         print(batch.table.shape, batch.labels[:3], batch.place(0, "x1"))
     (351, 34) ['g' 'g' 'b'] ionosphere, row 1, column 'x1'
     """
+    dialect.check()
     found = find_sources(sources, format)
     sparse = [source for source in found if source.format == "svmlight"]
     indices = range(0)
     if sparse:
         indices = indices_in(sparse) if columns is None else indices_of(columns)
     options = Options(
-        missing=tuple(missing),
+        marks=Marks(missing),
+        dialect=dialect,
         least=1 if columns is not None and not labelled else 2,
         seed=seed,
         indices=indices,
+        ignored=frozenset([*ignore, *([label] if label and not labelled else [])]),
     )
-    return Reader(found, options, label, labelled, columns, categorical, stop=on_error == "stop")
+    asked = Asked(
+        label, labelled, tuple(categorical), tuple(ignore), tuple(ids), tuple(ids_if_there)
+    )
+    if columns is not None:
+        known = [*(column.name for column in columns), *ids, *ids_if_there]
+        outcome = [label] if labelled and label is not None else []
+        options = options._replace(expected=frozenset([*known, *outcome]))
+    return Reader(found, options, asked, columns, stop=on_error == "stop")
+
+
+class Asked(NamedTuple):
+    """What was said about the columns of a source."""
+
+    label: str | None = None
+    labelled: bool = True  # labels are read
+    categorical: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    ids_if_there: tuple[str, ...] = ()
 
 
 class Reader:
@@ -97,6 +140,8 @@ class Reader:
         The columns of each batch.
     label : str or None
         The column that has the labels, if these are read.
+    ids : tuple of str
+        The columns that are handed on.
     label_reason : str
         Why it is that column.
     classes : tuple of str or None
@@ -105,52 +150,98 @@ class Reader:
         The classes of the first rows.
     n_rows : int or None
         How many rows there are, where that is known beforehand.
+    n_in_time : int or None
+        How many rows decided what the columns hold, if no more of a pipe came within a second.
     skipped : int
         Bad rows left out of this pass so far.
     problems : list of str
         What is wrong with the first of them.
+    notes : list of str
+        What columns were taken for, what was left out, and how it is written: for people.
     """
 
     def __init__(
         self,
         sources: list[Source],
         options: Options,
-        label: str | None,
-        labelled: bool,
-        columns: Sequence[Column] | None,
-        categorical: Sequence[str],
-        stop: bool,
+        asked: Asked,
+        columns: Sequence[Column] | None = None,
+        stop: bool = True,
     ) -> None:
         self._sources, self._options, self._stop = sources, options, stop
-        self._ignored = None if labelled else label
+        self._asked = asked
         self._begun = False
         self.skipped = 0
         self.problems: list[str] = []
         source = sources[0].name
         rows = open_source(sources[0], options)
         self._ahead: Rows | None = rows  # whose first rows were looked at, not handed out
+        self.notes = list(rows.notes)
+        names = {column.name for column in rows.columns}
+        self.ids = (*asked.ids, *(name for name in asked.ids_if_there if name in names))
+        there = self._left(source, rows, columns)
         self.label, self.label_reason = None, ""
-        if labelled:
-            present = [column.name for column in rows.columns]
-            self.label, self.label_reason = choose_label(source, present, label)
-        outside = (self.label, self._ignored)
-        found = tuple(column for column in rows.columns if column.name not in outside)
-        self.columns = (
-            with_categorical(source, found, categorical) if columns is None else tuple(columns)
-        )
+        if asked.labelled:
+            self.label, self.label_reason = choose_label(source, list(there), asked.label)
+        outside = (self.label, None if asked.labelled else asked.label)
+        if columns is None:
+            found = tuple(column for name, column in there.items() if name not in outside)
+            self.columns = with_categorical(source, found, asked.categorical)
+        else:
+            self.columns = tuple(columns)
         if not self.columns:
             raise BadInput(f"{source}: found no column to learn from; expected one or more.")
-        self._plan = Plan(self.columns, self.label, options.missing, learned=columns is not None)
-        check_columns(source, rows.columns, self._plan, self._ignored)
+        self._plan = Plan(self.columns, self.label, options.marks, columns is not None, self.ids)
+        check_columns(source, rows.columns, self._plan)
+        if columns is None:
+            self._describe(source, rows)
+        else:
+            self._leave_out(source, rows)
         first = [] if self.label is None else rows.first(self.label)
+        first = [text for each in first if (text := category(each, options.marks.of_labels))]
         if self.label is not None and columns is None:
             check_labels(source, self.label, first)
         self.first_classes = tuple(sorted(set(first)))
         self.classes = rows.classes if len(sources) == 1 else None
-        self.n_rows = self._count(rows)
+        self.n_rows, self.n_in_time = self._count(rows), rows.n_in_time
+        # From now on there is nothing to decide, and to wait for.
+        self._options = options._replace(expected=frozenset(c.name for c in self._plan.wanted))
+
+    def _left(
+        self, source: str, rows: Rows, expected: Sequence[Column] | None
+    ) -> dict[str, Column]:
+        """Return the columns that are neither ignored nor handed on, nor an index of pandas'."""
+        asked, names = self._asked, [column.name for column in rows.columns]
+        if expected is None:
+            chosen(source, names, asked.ignore, "to ignore")
+        chosen(source, names, asked.ids, "to hand on")
+        wanted = {asked.label, *asked.categorical, *(column.name for column in expected or ())}
+        index = [name for name in rows.index if name not in wanted]
+        outside = {*asked.ignore, *self.ids, *index}
+        unnoted = [name for name in index if name not in (*asked.ignore, *self.ids)]
+        if unnoted and expected is None:
+            self.notes.append(f"left out: {listed(unnoted)}, which pandas has written as an index")
+        return {column.name: column for column in rows.columns if column.name not in outside}
+
+    def _describe(self, source: str, rows: Rows) -> None:
+        """Say what columns are taken for, or raise if that is in doubt."""
+        categorical = self._asked.categorical
+        heads = rows.heads([column.name for column in self.columns])
+        doubtful = [c.name for c in self.columns if c.categorical and c.name not in categorical]
+        check_plain(source, {name: heads[name] for name in doubtful})
+        self.notes += described(self.columns, heads, categorical)
+
+    def _leave_out(self, source: str, rows: Rows) -> None:
+        """Say which columns of a source are not among those that are expected."""
+        known = {*(column.name for column in self._plan.wanted), self._asked.label}
+        known |= {*self._asked.ignore, *rows.index}
+        more = [column.name for column in rows.columns if column.name not in known]
+        if more:
+            owner = "the model" if self._plan.learned else "the first file"
+            self.notes.append(f"{source}: left out: {listed(more)}, which {owner} does not have")
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield the good rows in order."""
+        """Yield the good rows in order; a batch of none tells that only bad ones came."""
         for source in self._sources:
             if self._begun and not source.rereadable:
                 raise BadInput(f"{source.name} can be read only once.")
@@ -161,14 +252,14 @@ class Reader:
             for piece in self._rows(source).pieces(self._plan):
                 batches, bad = clean(piece, self._plan, self._stop)
                 for batch in batches:
-                    some = True
+                    some = some or batch.table.num_rows > 0
                     yield batch
                 if bad and self._stop:
                     raise BadInput(bad[0].why())
                 self.skipped += len(bad)
                 self.problems += [one.why() for one in bad[: TOLD - len(self.problems)]]
         if self.label is not None and not some and not self.skipped:
-            raise BadInput(f"{self._sources[0].name}: found no rows; expected some.")
+            raise NothingToLearn(f"{self._sources[0].name}: found no rows; expected some.")
 
     def __enter__(self) -> Self:
         return self
@@ -185,7 +276,9 @@ class Reader:
             rows, self._ahead = self._ahead, None
         else:
             rows = open_source(source, self._options)
-            check_columns(source.name, rows.columns, self._plan, self._ignored)
+            check_columns(source.name, rows.columns, self._plan)
+            if source is not self._sources[0]:
+                self._leave_out(source.name, rows)
         return rows
 
     def _count(self, first: Rows) -> int | None:

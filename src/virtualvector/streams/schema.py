@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from virtualvector.escaping import quoted
+from virtualvector.escaping import printable, quoted
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.columns import Column, Plan, listed
+from virtualvector.values import doubt_in
 
+AS_ASKED = "as asked"
 USUAL = ("label", "class", "target", "y")  # in any case
 MANY = 20  # classes that are too many where most rows have one of their own
 
@@ -28,7 +30,7 @@ def choose_label(source: str, columns: Sequence[str], asked: str | None) -> tupl
             raise BadInput(
                 f"{source}: found no column {quoted(asked)}; the columns are {listed(columns)}."
             )
-        return asked, "as asked"
+        return asked, AS_ASKED
     usual = [name for name in columns if name.lower() in USUAL]
     if len(usual) == 1:
         return usual[0], f"the only column called {usual[0]!r}"
@@ -49,26 +51,40 @@ def with_categorical(
     source: str, columns: Sequence[Column], categorical: Sequence[str]
 ) -> tuple[Column, ...]:
     """Return the columns, of which some are categorical whatever they look like."""
-    present = dict(columns)
-    for name in categorical:
-        if name not in present:
+    asked = set(chosen(source, [c.name for c in columns], categorical, "to take as categorical"))
+    return tuple(Column(c.name, categorical=True) if c.name in asked else c for c in columns)
+
+
+def chosen(source: str, columns: Sequence[str], asked: Sequence[str], purpose: str) -> list[str]:
+    """Return columns that were asked for, or raise if one is not there."""
+    for name in asked:
+        if name not in columns:
             raise BadInput(
-                f"{source}: found no column {quoted(name)} to take as categorical; the columns are "
-                f"{listed(present)}."
+                f"{source}: found no column {quoted(name)} {purpose}; the columns are "
+                f"{listed(columns)}."
             )
-    chosen = set(categorical)
-    return tuple(Column(name, looks_so or name in chosen) for name, looks_so in columns)
+    return list(asked)
 
 
-def check_columns(source: str, columns: Sequence[Column], plan: Plan, ignored: str | None) -> None:
-    """Raise if a column is missing or unknown; the order does not matter."""
-    present = {column.name: None for column in columns}  # in order, and found at once
-    expected = {column.name: None for column in plan.wanted}
-    missing = [name for name in expected if name not in present]
-    unknown = [name for name in present if name not in expected and name != ignored]
-    if missing or unknown:
-        said = [f"no column {listed(missing)}"] if missing else []
-        said += [f"the unknown column {listed(unknown)}"] if unknown else []
+def check_columns(source: str, columns: Sequence[Column], plan: Plan) -> None:
+    """Raise if a column is missing; the order does not matter, nor what else there is."""
+    present = {column.name for column in columns}
+    missing = [column.name for column in plan.wanted if column.name not in present]
+    if missing:
+        expected = [column.name for column in plan.wanted]
         raise BadInput(
-            f"{source}: found {' and '.join(said)}; expected {listed(expected)}, in any order."
+            f"{source}: found no column {listed(missing)}; expected {listed(expected)}, in any "
+            f"order; found {listed(column.name for column in columns)}."
         )
+
+
+def check_plain(source: str, heads: Mapping[str, Sequence[str]]) -> None:
+    """Raise if texts that would be categories are dates or numbers, written in some other way."""
+    for name, cells in heads.items():
+        said = doubt_in(cells)
+        if said is not None:
+            option = printable(name, 100)
+            raise BadInput(
+                f"{source}, column {quoted(name)}: {said} (--categorical {option} takes them as "
+                f"categories, --ignore {option} leaves them out)."
+            )

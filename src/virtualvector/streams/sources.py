@@ -87,7 +87,7 @@ def _matching(pattern: str, format: str | None) -> list[Source]:
 def _file(name: str, format: str | None) -> Source:
     mode = _mode(name)
     if mode is None or stat.S_ISDIR(mode):
-        found = "no such file" if mode is None else "a folder"
+        found = "no such file" if mode is None else "this is a folder"
         known = ", ".join(SHIPPED)
         raise BadInput(f"{printable(name)}: {found}; expected a file, or one of {known}.")
     path = Path(name)

@@ -13,10 +13,11 @@ from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.byte_source import blocks
 from virtualvector.streams.chunks import Chunk, after_last_line, chunks, line_ends
-from virtualvector.streams.columns import Column, Plan, Problem, number_in, shown
+from virtualvector.streams.columns import Column, Plan, Problem, shown
 from virtualvector.streams.limits import WIDEST
 from virtualvector.streams.sources import Source
 from virtualvector.streams.text import Record, Text
+from virtualvector.values import Marks, number_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,11 +35,17 @@ class SvmLight(Text):
     absent = "0"
 
     def __init__(
-        self, name: str, blocks: Iterable[bytes], missing: Iterable[str], indices: range
+        self,
+        name: str,
+        blocks: Iterable[bytes],
+        marks: Marks,
+        indices: range,
+        expected: frozenset[str] | None = None,
     ) -> None:
         self._indices = indices
         self._names = [f"f{index}" for index in indices]
-        super().__init__(name, chunks(name, blocks, after_last_line), after_last_line, missing)
+        parts = chunks(name, blocks, after_last_line)
+        super().__init__(name, parts, after_last_line, marks, expected)
         numbers = [Column(name, categorical=False) for name in self._names]
         self.columns = (*numbers, Column(LABEL, categorical=True))
 
@@ -74,9 +81,7 @@ class SvmLight(Text):
             return None
         columns = dict(zip(self._names, sparse.toarray(order="F").T, strict=True))
         texts = pa.array([_label(label) for label in labels.tolist()], pa.string())
-        return pa.table(
-            {name: texts if categorical else columns[name] for name, categorical in plan.wanted}
-        )
+        return pa.table({c.name: texts if c.categorical else columns[c.name] for c in plan.wanted})
 
     def _record(self, label: str, *pairs: str) -> Record | Problem:
         record: Record = {}

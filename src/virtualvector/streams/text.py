@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from virtualvector.escaping import printable
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.batches import Bad, Piece, Place
 from virtualvector.streams.chunks import Chunk, Cut, line_ends, lines_in
 from virtualvector.streams.columns import (
-    BLANKS,
-    PEEK,
     Column,
     Plan,
     Problem,
@@ -23,12 +21,17 @@ from virtualvector.streams.columns import (
     shown,
 )
 from virtualvector.streams.limits import LOOKED_AT
+from virtualvector.streams.spelling import instead
+from virtualvector.values import BLANKS, PEEK, Kind, Marks, most_of, time_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SMALL = 2**13  # bytes that are not worth another try
+PATIENCE = 1.0  # seconds after its first row in which a pipe can show what the columns hold
 MOST_RECORDS = 100 * PEEK  # good or bad, that are looked at to see what the columns hold
+
+NO_UTF_8 = "found bytes that are no UTF-8; expected text in UTF-8 (--encoding says in what else)."
 
 Cell = str | None
 Record = dict[str, Cell]
@@ -46,13 +49,22 @@ class Text(ABC):
     absent: Cell = None  # what a cell holds that a record does not have
     n_rows = None
     classes = None
+    n_in_time: int | None = None
+    index: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(
-        self, name: str, chunks: Iterator[Chunk], cut: Cut, missing: Iterable[str]
+        self,
+        name: str,
+        chunks: Iterator[Chunk],
+        cut: Cut,
+        marks: Marks,
+        expected: frozenset[str] | None,
     ) -> None:
         self._name = name
         self._cut = cut
-        self._missing = frozenset(missing)
+        self._marks = marks
+        self._expected = expected  # columns, if what they hold is known
         self._chunks, self._first = self._look_ahead(chunks)
 
     @abstractmethod
@@ -69,7 +81,14 @@ class Text(ABC):
 
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
-        return [cell.strip(BLANKS) for cell in self._filled(column)]
+        return [cell.strip(BLANKS) for cell in self._filled(column, self._marks.of_labels)]
+
+    def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        """Return what the first rows have in some columns, as far as they have something."""
+        marks = self._marks.of_numbers
+        return {
+            name: [cell.strip(BLANKS) for cell in self._filled(name, marks)] for name in columns
+        }
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
@@ -103,7 +122,8 @@ class Text(ABC):
         for line, record in self.records(chunk):
             row = record if isinstance(record, Problem) else self._row(record, plan)
             if isinstance(row, Problem):
-                bad.append(Bad(len(rows), partial(self._why, line, row)))
+                ids = () if isinstance(record, Problem) else self._ids(record, plan)
+                bad.append(Bad(len(rows), partial(self._why, line, row), ids))
             else:
                 lines.append(line)
                 rows.append(row)
@@ -113,13 +133,18 @@ class Text(ABC):
         if rows or bad:
             yield self._piece(rows, lines, bad, plan)
 
+    def _ids(self, record: Record, plan: Plan) -> list[Cell]:
+        """Return what is handed on of a record, as far as that is text."""
+        cells = [record.get(name, self.absent) for name in plan.ids]
+        return [cell if cell is None or is_unicode(cell) else None for cell in cells]
+
     def _why(self, line: int, problem: Problem) -> str:
         return f"{place_of(f'{self._name}, line {line}', problem.column)}: {problem.said}"
 
     def _piece(self, rows: list[Row], lines: list[int], bad: list[Bad], plan: Plan) -> Piece:
         import pyarrow as pa
 
-        kinds = [pa.string() if column.categorical else pa.float64() for column in plan.wanted]
+        kinds = [pa.string() if c.name in plan.texts else pa.float64() for c in plan.wanted]
         cells = zip(*rows, strict=True) if rows else ([] for _ in kinds)
         arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
         table = pa.table(arrays, [column.name for column in plan.wanted])
@@ -128,20 +153,20 @@ class Text(ABC):
     def _row(self, record: Record, plan: Plan) -> Row | Problem:
         """Return the cells as they are stored, or what is wrong with one of them."""
         row: Row = []
-        for name, categorical in plan.wanted:
-            cell = record.get(name, self.absent)
+        marks = self._marks.of_numbers
+        for column in plan.wanted:
+            cell = record.get(column.name, self.absent)
             if cell is not None and not is_unicode(cell):
-                return Problem(name, "found bytes that are no UTF-8; expected text in UTF-8.")
-            if categorical or cell is None:
+                return Problem(column.name, NO_UTF_8)
+            if column.kind != "number" or cell is None:
                 row.append(cell)
-            elif cell.strip(BLANKS) in self._missing:
+            elif (text := cell.strip(BLANKS)) in marks:
                 row.append(None)
             elif (number := self.number(cell)) is not None:
                 row.append(number)
             else:
-                return Problem(
-                    name, f"found {shown(cell)}; expected a number{_because(plan, name)}"
-                )
+                said = f"found {shown(cell)}; expected a number{instead(text, column, plan)}."
+                return Problem(column.name, said)
         return row
 
     def _place(self, lines: Callable[[], list[int]]) -> Place:
@@ -153,12 +178,26 @@ class Text(ABC):
         return place
 
     def _look_ahead(self, chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], list[Record]]:
-        """Return all chunks, and the first records that can be told apart into cells."""
+        """Return all chunks, and the first records that can be told apart into cells.
+
+        Of a pipe these are what comes within a second of the first of them.
+        """
         seen: list[Chunk] = []
         first: list[Record] = []
         n_bytes = n_records = 0
+        began: float | None = None
+        if self._is_enough(first):
+            return chunks, first
         try:
             for chunk in chunks:
+                if first and began is None:
+                    began = monotonic()
+                if not chunk.data and began is not None:  # no more has come so far
+                    if self._is_enough(first):
+                        break
+                    if monotonic() - began > PATIENCE:
+                        self.n_in_time = len(first)
+                        break
                 if not chunk.data.strip(b"\r\n"):  # of which there may be any number
                     continue
                 seen.append(chunk)
@@ -175,20 +214,23 @@ class Text(ABC):
             return chain(seen, _raising(error)), first
         return chain(seen, chunks), first
 
-    def _filled(self, column: str) -> list[str]:
+    def _is_enough(self, first: list[Record]) -> bool:
+        """Whether so many records tell all that is to be known of the columns."""
+        return self._expected is not None
+
+    def _filled(self, column: str, marks: Marks) -> list[str]:
         cells = [record.get(column, self.absent) for record in self._first]
-        return [cell for cell in cells if cell and cell.strip(BLANKS) not in self._missing]
+        return [cell for cell in cells if cell and cell.strip(BLANKS) not in marks]
 
-    def _is_categorical(self, column: str) -> bool:
-        return any(is_unicode(cell) and self.number(cell) is None for cell in self._filled(column))
+    def _column(self, name: str) -> Column:
+        """Return what most of the first rows have in a column."""
+        cells = filter(is_unicode, self._filled(name, self._marks.of_numbers))
+        return Column.of_kind(name, most_of(map(self._kind, cells)))
 
-
-def _because(plan: Plan, name: str) -> str:
-    if plan.learned:
-        return ", as was learned."
-    return (
-        f", as in the first rows (if these are categories: --categorical {printable(name, 100)})."
-    )
+    def _kind(self, cell: str) -> Kind:
+        if self.number(cell) is not None:
+            return "number"
+        return "category" if time_in(cell) is None else "time"
 
 
 def _raising(error: BadInput) -> Iterator[Chunk]:

@@ -1,0 +1,49 @@
+"""Dates and times as inputs: where in time, at which hour, on which day of week and year."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from virtualvector.types import Array
+from virtualvector.values import Times
+
+PARTS = (
+    "days",
+    "hour, sine",
+    "hour, cosine",
+    "weekday, sine",
+    "weekday, cosine",
+    "day of year, sine",
+    "day of year, cosine",
+)
+_DAY = 86_400_000_000  # microseconds
+_THURSDAY = 3  # the first of January 1970, from Monday on
+_YEAR = 365.25  # days
+
+
+def parts_of(times: Times) -> Array:
+    """Return the inputs of times in microseconds, a column for each of `PARTS`; nan where missing.
+
+    A cycle is two inputs, so that its end is beside its beginning. What does not vary, such as the
+    hour of dates, becomes zero once it is scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.features.times import parts_of
+    >>> monday_at_six = np.array(["1970-01-05T06:00"], "M8[us]")
+    >>> parts_of(monday_at_six).round(2).tolist()
+    [[4.25, 1.0, 0.0, 0.0, 1.0, 0.07, 1.0]]
+    """
+    there = ~np.isnat(times)
+    known = times[there]
+    day, within = np.divmod(known.astype(np.int64), _DAY)
+    new_year = known.astype("M8[Y]").astype("M8[D]").astype(np.int64)
+    cycles = (within / _DAY, (day + _THURSDAY) % 7 / 7, (day - new_year) / _YEAR)
+    phases = [2.0 * np.pi * cycle for cycle in cycles]
+    parts = np.full((len(times), len(PARTS)), np.nan)
+    parts[there, 0] = known.astype(np.int64) / _DAY
+    for k, phase in enumerate(phases):
+        parts[there, 2 * k + 1] = np.sin(phase)
+        parts[there, 2 * k + 2] = np.cos(phase)
+    return parts

@@ -1,0 +1,112 @@
+"""How text is written: in which encoding, with which delimiter, decimal point and quotes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from virtualvector.escaping import printable
+from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.byte_source import begun
+
+DELIMITERS = (",", ";", "\t", "|")  # that are looked for
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,(\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+
+
+class Dialect(NamedTuple):
+    """What was said of how text is written; None where nothing was."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool = True  # the first line names the columns
+    quote: str | None = None  # "" if there are none
+
+    def check(self) -> None:
+        """Raise if nothing can be written so."""
+        for option, text in {"--delimiter": self.delimiter, "--decimal": self.decimal}.items():
+            if text is not None and (len(text) != 1 or not text.isascii() or text in '\r\n"'):
+                raise BadInput(
+                    f"{option}: found {text!r}; expected one ASCII character, such as ;."
+                )
+        if self.quote is not None and (len(self.quote) > 1 or not self.quote.isascii()):
+            raise BadInput(f"--quote: found {self.quote!r}; expected one ASCII character, or none.")
+        if self.decimal not in (None, ".", ","):
+            raise BadInput(f"--decimal: found {self.decimal!r}; expected . or ,.")
+        if self.decimal is not None and self.decimal == self.delimiter:
+            raise BadInput(
+                f"--decimal: found {self.decimal!r}, which is the delimiter, too; expected another."
+            )
+        try:
+            codecs.lookup(self.encoding or "utf-8")
+        except (LookupError, ValueError) as error:
+            raise BadInput(
+                f"--encoding: found {self.encoding!r}; expected one that Python knows, such as "
+                "latin-1 or cp1252."
+            ) from error
+
+
+def decoded(
+    name: str, blocks: Iterator[bytes], encoding: str | None
+) -> tuple[Iterator[bytes], list[str]]:
+    """Return text in UTF-8, and what was found out about it."""
+    notes: list[str] = []
+    if encoding is None:
+        begin, blocks = begun(blocks, lambda begin: len(begin) >= len(_UTF_16[0]))
+        if begin.startswith(_UTF_16):
+            encoding = "utf-16"
+            notes.append("its text is in UTF-16 (--encoding)")
+    if encoding is None or codecs.lookup(encoding).name == "utf-8":
+        return blocks, notes
+    return _recoded(name, blocks, encoding), notes
+
+
+def _recoded(name: str, blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for block in blocks:
+            yield decoder.decode(block).encode()
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError as error:
+        raise BadInput(
+            f"{name}: found bytes that are no {printable(encoding, 40)}; expected text in it "
+            "(--encoding)."
+        ) from error
+
+
+def delimiter_in(header: bytes, usual: str) -> str:
+    r"""Return the delimiter of a header: another one than the usual if there is no other.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.dialect import delimiter_in
+    >>> delimiter_in(b"a;b", ","), delimiter_in(b"a;b,c", ","), delimiter_in(b'"a;b"', ",")
+    (';', ',', ',')
+    """
+    bare = re.sub(rb'"[^"]*"', b"", header)
+    found = [sign for sign in DELIMITERS if sign.encode() in bare]
+    return found[0] if len(found) == 1 else usual
+
+
+def has_decimal_comma(columns: Iterable[list[str]]) -> bool:
+    """Whether numbers are written as 1,5, without a doubt: 1,234 alone might be a thousand.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.dialect import has_decimal_comma
+    >>> has_decimal_comma([["1,5", "2"]]), has_decimal_comma([["1,234"]])
+    (True, False)
+    """
+    sure = False
+    for cells in columns:
+        if any(map(_DECIMAL_POINT.fullmatch, cells)):
+            return False
+        matches = list(filter(None, map(_DECIMAL_COMMA.fullmatch, cells)))
+        numbers = len(matches) + sum(cell.lstrip("+-").isdigit() for cell in cells)
+        if 2 * numbers > len(cells):
+            sure = sure or any(len(match[1]) != 3 for match in matches)
+    return sure
