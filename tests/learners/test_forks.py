@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests import forking
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 SECONDS = 300  # after which something hangs, even on a slow machine
@@ -151,14 +153,8 @@ print("done")
 
 def run(script, **constants):
     lines = [f"{name} = {value!r}" for name, value in constants.items()]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", "\n".join([*lines, script])],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.stdout == "done\n", done.stderr
+    done = forking.run("\n".join([*lines, script]))
+    assert done.out == "done\n", done.err
 
 
 def test_a_fork_beside_threads_that_learn_leaves_learners_that_go_on():
@@ -171,4 +167,11 @@ def test_a_fork_within_a_call_leaves_two_calls_that_go_on(single):
 
 
 def test_a_fork_waits_until_a_kernel_is_loaded():
-    run(BEGINNING + WHILE_LOADING)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", BEGINNING + WHILE_LOADING],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.stdout == "done\n", done.stderr

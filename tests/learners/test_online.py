@@ -107,7 +107,7 @@ def test_labels_may_be_text_and_rows_whole_numbers():
     model = VVMClassifier(5, margin_noise=0.3).partial_fit(X[:1], y[:1], classes=["no", "yes"])
     for t in range(1, 40):
         model.learn_one(X[t].astype(np.int8), str(y[t]))
-    assert_same_model(model, VVMClassifier(5, margin_noise=0.3).fit(X, y), X)
+    assert_same_model(model, VVMClassifier(5, margin_noise=0.3).partial_fit(X, y), X)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_bad_rows_are_refused_and_nothing_is_lost(x, message, n_classes):
     with pytest.raises(ValueError, match=message):
         model.predict_proba_one(x)
     np.testing.assert_array_equal(model.predict_proba_one(X[39]), before)
-    expected = VVMClassifier(5, margin_noise=0.3).fit(X, y)
+    expected = VVMClassifier(5, margin_noise=0.3).partial_fit(X, y, classes=np.unique(y))
     assert_same_model(model.learn_one(X[39], y[39]), expected, X)
 
 
@@ -158,9 +158,9 @@ def test_copies_learn_on_their_own(how):
     for t in range(40, 60):
         model.learn_one(X[t], y[t])
         twin.learn_one(-X[t], y[t])
-    assert_same_model(model, VVMClassifier(5, margin_noise=0.3).fit(X, y), X)
+    assert_same_model(model, VVMClassifier(5, margin_noise=0.3).partial_fit(X, y), X)
     other = np.vstack([X[:40], -X[40:]])
-    assert_same_model(twin, VVMClassifier(5, margin_noise=0.3).fit(other, y), X)
+    assert_same_model(twin, VVMClassifier(5, margin_noise=0.3).partial_fit(other, y), X)
 
 
 def test_what_was_read_stays_as_it_was():
@@ -219,7 +219,7 @@ def test_posteriors_stay_in_step_when_an_interrupt_comes_between_them(monkeypatc
     monkeypatch.undo()
     if at == 0:  # nobody had learned the row
         model.learn_one(X[39], y[39])
-    assert_same_model(model, VVMClassifier(5, margin_noise=0.3).fit(X, y), X)
+    assert_same_model(model, VVMClassifier(5, margin_noise=0.3).partial_fit(X, y), X)
 
 
 @every_learner

@@ -162,7 +162,7 @@ class TestRecords:
     def test_means_are_those_of_the_public_learners(self, records, learner, model, mixture):
         rows, signs = rows_of(mixture)
         noise = 0.0 if mixture == SEPARABLE else LABEL_NOISE
-        fitted = model(label_noise=noise).fit(rows, signs)
+        fitted = model(label_noise=noise).partial_fit(rows, signs)
         (record,) = (
             r for r in records if (r["mixture"], r["run"], r["learner"]) == (mixture, 0, learner)
         )

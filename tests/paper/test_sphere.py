@@ -144,7 +144,7 @@ class TestRecords:
 
     def test_the_approximation_is_that_of_the_public_learner(self, records):
         rows, signs, _ = Mixture().draw(np.random.default_rng(np.random.SeedSequence([0])))
-        model = VVMClassifier(10).fit(rows, signs)
+        model = VVMClassifier(10).partial_fit(rows, signs)
         expected = np.append(model.coef_, model.intercept_)
         last = records[-1]
         mean = np.array([last[f"mean_{k}"] for k in (1, 2, 3)])

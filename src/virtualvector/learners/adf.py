@@ -14,6 +14,7 @@ class ADFClassifier(BayesianLinearClassifier):
     Parameters
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, half_life
+    shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -34,12 +35,16 @@ class ADFClassifier(BayesianLinearClassifier):
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
         half_life: float | None = None,
+        shuffle: bool = True,
+        random_state: int = 0,
     ) -> None:
         self.label_noise = label_noise
         self.margin_noise = margin_noise
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.half_life = half_life
+        self.shuffle = shuffle
+        self.random_state = random_state
 
     def _settings(self) -> Settings:
         return presets.adf(self._noise)

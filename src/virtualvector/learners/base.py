@@ -12,12 +12,14 @@ from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import learned_whole, of_one_moment
+from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.online import OnlineMixin
+from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
+    as_learned,
     check_known,
     check_same_classes,
-    check_same_kind,
     checked_classes,
     checked_rows,
     checked_rows_and_labels,
@@ -25,7 +27,6 @@ from virtualvector.learners.validation import (
 from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.posterior import Settings
 from virtualvector.posterior.presets import Noise
-from virtualvector.posterior.settings import LEAST_LABEL_NOISE
 from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS, counters
 from virtualvector.types import Array, Labels, Predictions
 
@@ -41,6 +42,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     prior_variance: float
     fit_intercept: bool
     half_life: float | None = None  # not every learner can forget
+    shuffle: bool
+    random_state: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "label_noise": [
@@ -55,6 +58,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+        "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
 
     _learned: ClassVar[dict[str, Any]] = {"posterior": OneVsRest, "scale": float}
@@ -74,7 +79,9 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         return None
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn labelled rows from scratch, in one pass, in the order given.
+        """Learn labelled rows from scratch, in one pass, in a random order; see ``shuffle``.
+
+        Rows that have an order are a stream, for `partial_fit`.
 
         Parameters
         ----------
@@ -91,11 +98,12 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         with learned_whole(self) as twin:
             twin._validate_params()
             rows, labels = checked_rows_and_labels(twin, X, y, reset=True)
-            twin._learn(twin._prior(rows, np.unique(labels)), rows, labels)
+            order = visiting_order(len(rows), twin.shuffle, twin.random_state)
+            twin._learn(twin._prior(rows, np.unique(labels)), rows[order], labels[order])
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more rows. Any way to cut a stream into calls gives the same result.
+        """Learn more rows, in their order. How a stream is cut into calls does not matter.
 
         Parameters
         ----------
@@ -166,10 +174,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         rows, labels = checked_rows_and_labels(self, X, y, reset=first)
         route = self._route
         posterior = self._prior(rows, declared) if route is None else route.close()
-        if posterior.unseen is None:
-            check_known(labels, posterior.classes)
-        else:
-            check_same_kind(labels, posterior.classes)
+        labels = as_learned(labels, posterior.classes, may_be_new=posterior.unseen is not None)
         return posterior, rows, labels
 
     def _prior(self, rows: Array, classes: Labels | None) -> OneVsRest:

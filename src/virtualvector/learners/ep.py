@@ -17,7 +17,7 @@ class EPClassifier(BayesianLinearClassifier):
 
     Parameters
     ----------
-    label_noise, margin_noise, prior_variance, fit_intercept, tol
+    label_noise, margin_noise, prior_variance, fit_intercept, tol, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
     max_sweeps : int, default=1000
         Most sweeps over the rows when the posterior is read.
@@ -41,6 +41,8 @@ class EPClassifier(BayesianLinearClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-10,
         max_sweeps: int = 1000,
+        shuffle: bool = True,
+        random_state: int = 0,
     ) -> None:
         self.label_noise = label_noise
         self.margin_noise = margin_noise
@@ -48,6 +50,8 @@ class EPClassifier(BayesianLinearClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_sweeps = max_sweeps
+        self.shuffle = shuffle
+        self.random_state = random_state
 
     def _settings(self) -> Settings:
         return self._both_settings()[0]

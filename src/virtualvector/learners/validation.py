@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
-from virtualvector.dataframes import is_missing, validated
+from virtualvector.dataframes import TimesFound, validated
 from virtualvector.types import Array, Labels
+from virtualvector.values import is_missing, number_in, spelled
+
+_TRUTH = {"true": "1", "1": "true", "false": "0", "0": "false"}  # also in numpy
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -65,10 +68,7 @@ def check_known(labels: Labels, classes: Labels) -> None:
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise ValueError(
-            f"Input y has the label {labels.tolist()[row]!r} at row {row}; expected one of the "
-            f"classes known from the start: {classes.tolist()!r}."
-        )
+        _refuse_label(labels, row, classes, "one of the classes known from the start")
 
 
 def check_same_classes(declared: Labels | None, classes: Labels) -> None:
@@ -80,13 +80,68 @@ def check_same_classes(declared: Labels | None, classes: Labels) -> None:
         )
 
 
-def check_same_kind(labels: Labels, classes: Labels) -> None:
-    """Raise if new labels cannot be compared with the classes seen so far."""
-    if len(classes) and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
-        raise ValueError(
-            f"Input y has the label {labels.tolist()[0]!r} at row 0; expected the same kind as the "
-            f"classes seen so far: {classes.tolist()!r}."
-        )
+def as_learned(labels: Labels, classes: Labels, may_be_new: bool = False) -> Labels:
+    """Return labels as the classes that they mean, in whatever type they come.
+
+    A label that means none of them is of a new class if that may be, and an error otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.learners.validation import as_learned
+    >>> as_learned(np.array(["1", "0"]), np.array([0, 1])).tolist()
+    [1, 0]
+    >>> as_learned(np.array([True, False]), np.array(["false", "true"])).tolist()
+    ['true', 'false']
+    """
+    alike = _are_texts(labels) == _are_texts(classes)
+    if len(classes) == 0:
+        return labels
+    if alike and np.isin(labels, classes).all():
+        is_same = labels.dtype.kind == classes.dtype.kind
+        return labels if is_same else classes[np.searchsorted(classes, labels)]
+    known = {spelled(label): label for label in classes.tolist()}
+    values, which = np.unique(labels, return_inverse=True)
+    meant = [_meant(label, known) for label in values.tolist()]
+    if None in meant and not may_be_new:
+        row = int(np.argmax(np.isin(which, [k for k, each in enumerate(meant) if each is None])))
+        _refuse_label(labels, row, classes, "one of the classes known from the start")
+    if None in meant and not alike:
+        meant = [
+            _retyped(v, classes) if m is None else m for v, m in zip(values, meant, strict=True)
+        ]
+        unlike = [k for k, each in enumerate(meant) if each is None]
+        if unlike:
+            row = int(np.argmax(np.isin(which, unlike)))
+            _refuse_label(labels, row, classes, "the same kind as the classes seen so far")
+    found = [v if m is None else m for v, m in zip(values.tolist(), meant, strict=True)]
+    return np.array(found, dtype=object if classes.dtype.kind == "O" else None)[which]
+
+
+def _meant(label: Any, known: dict[str, Any]) -> Any:
+    """Return the class that a label means, or None."""
+    text = spelled(label)
+    return known.get(text, known.get(_TRUTH.get(text, text)))
+
+
+def _retyped(label: Any, classes: Labels) -> Any:
+    """Return a label that is new in the type of the classes, or None if it cannot be."""
+    text = spelled(label)
+    if _are_texts(classes):  # which are numbers all the same, if they came from a file
+        return text if all(number_in(known) is not None for known in classes) else None
+    number = number_in(text)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _are_texts(labels: Labels) -> bool:
+    return labels.dtype.kind in "OUS"
+
+
+def _refuse_label(labels: Labels, row: int, classes: Labels, expected: str) -> NoReturn:
+    raise ValueError(
+        f"Input y has the label {labels.tolist()[row]!r} at row {row}; expected {expected}: "
+        f"{classes.tolist()!r}."
+    )
 
 
 def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
@@ -94,6 +149,8 @@ def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
         return validated(
             estimator, X, dtype=np.float64, order="C", ensure_all_finite=False, **options
         )
+    except TimesFound:
+        raise
     except (TypeError, ValueError, OverflowError):
         _check_every_cell(X, estimator)
         raise

@@ -48,6 +48,11 @@ class VVMClassifier(BayesianLinearClassifier):
         what they were halves in so many rows. What is known fades into the prior. The more rows
         say, the sooner old ones are outdone: memory reaches back much less than a half-life. By
         default nothing is forgotten.
+    shuffle : bool, default=True
+        Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
+        `predict_then_learn` always take them as they come.
+    random_state : int, default=0
+        Seed of that order.
 
     Attributes
     ----------
@@ -109,6 +114,8 @@ class VVMClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        shuffle: bool = True,
+        random_state: int = 0,
     ) -> None:
         self.buffer_size = buffer_size
         self.label_noise = label_noise
@@ -120,6 +127,8 @@ class VVMClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.shuffle = shuffle
+        self.random_state = random_state
 
     def _settings(self) -> Settings:
         return presets.vvm(

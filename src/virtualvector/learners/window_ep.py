@@ -16,6 +16,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
+    shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -25,7 +26,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
     >>> model = WindowEPClassifier(10, margin_noise=0.5).fit(X[:250], y[:250])
     >>> round(model.score(X[250:], y[250:]), 3)
-    0.851
+    0.832
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class WindowEPClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        shuffle: bool = True,
+        random_state: int = 0,
     ) -> None:
         self.buffer_size = buffer_size
         self.label_noise = label_noise
@@ -48,6 +51,8 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.shuffle = shuffle
+        self.random_state = random_state
 
     def _settings(self) -> Settings:
         return presets.window_ep(
