@@ -260,7 +260,7 @@ def test_columns_that_hold_names_can_be_said(kind):
     model.partial_fit(table[:10], labels[:10])
     model.partial_fit(table[10:], labels[10:])
     columns = {each["column"] for each in model.weight_table_}
-    assert {"amount", "city = Oslo", "city missing", "flag = True", "number = 2"} <= columns
+    assert {"amount", "city = Oslo", "city missing", "flag = true", "number = 2"} <= columns
     gap = table.iloc[-1:].assign(number=[np.nan])
     model.partial_fit(pd.concat([table.iloc[:3], gap]), labels[:4])  # whole numbers become floats
     assert "number missing" in {each["column"] for each in model.weight_table_}

@@ -1,9 +1,12 @@
+from time import process_time
+from typing import ClassVar
+
 import numpy as np
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.naive_bayes import BernoulliNB
 
 from virtualvector import VVMClassifier
-from virtualvector.evaluation import draw, error, predict_then_learn, side_by_side
+from virtualvector.evaluation import draw, error, one_by_one, predict_then_learn, side_by_side
 
 
 def stream():
@@ -80,3 +83,34 @@ def test_rows_too_large_for_a_learner_are_no_warning():
     learners = {"svm": SGDClassifier(random_state=0), "VVM": VVMClassifier()}
     result = side_by_side(learners, rows, labels, np.array([0, 1]))
     assert "VVM" in {o.learner for o in result.outcomes}
+
+
+class Compiling(Perceptron):
+    """Takes long once, at the 40th row that one instance learns: as a kernel that is compiled."""
+
+    compiled: ClassVar[bool] = False
+    n_learned = 0
+
+    def partial_fit(self, X, y, classes=None):
+        self.n_learned += 1
+        if self.n_learned == 40 and not Compiling.compiled:
+            Compiling.compiled = True
+            end = process_time() + 0.5
+            while process_time() < end:
+                pass
+        return super().partial_fit(X, y, classes)
+
+
+def test_what_is_compiled_at_first_use_is_not_in_the_seconds():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    labels = np.where(rows[:, 0] > 0, "a", "b")
+    (outcome,) = side_by_side({"slow": Compiling()}, rows, labels, np.unique(labels)).outcomes
+    assert Compiling.compiled
+    assert outcome.seconds < 0.4
+
+
+def test_learners_that_have_finished_are_there_before_the_next_one_begins():
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    labels = np.where(rows[:, 0] > 0, "a", "b")
+    results = one_by_one({"one": Perceptron(), "two": None}, rows, labels, np.unique(labels))
+    assert next(results).learner == "one"

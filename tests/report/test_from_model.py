@@ -36,7 +36,7 @@ def alone():
 @pytest.fixture(scope="module")
 def one():
     X, y = stream(["a", "b"])
-    return VVMClassifier(buffer_size=8, margin_noise=1.0, merge_pairs=5).fit(X, y)
+    return VVMClassifier(buffer_size=8, margin_noise=1.0, merge_pairs=5).partial_fit(X, y)
 
 
 def test_weights_are_those_of_the_learner_the_most_certain_first(alone, one):

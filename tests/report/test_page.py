@@ -5,7 +5,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.metrics import confusion_matrix
 
+from tests.report.conftest import CLASSES
 from virtualvector.evaluation import Tally
 from virtualvector.report import Points, Report, Weight, render
 
@@ -88,14 +90,17 @@ def test_short_streams_have_a_page(n_rows):
     tally = Tally(("a", "b")).with_rows(np.array(["b"] * n_rows), said)
     rows = "1 row" if n_rows == 1 else f"{n_rows} rows, each"
     text = Reader(render(EMPTY._replace(tally=tally))).text
-    assert f"{rows} predicted before it was learned: 0 % wrong, log-loss 0.288" in text
+    assert f"{rows} predicted before it was learned: 0 % wrong, where" in text
+    assert "log-loss 0.288" in text
+    assert "nan" not in text
 
 
 def test_many_classes_have_a_page():
     rng = np.random.default_rng(0)
     classes = [f"class {k:02}" for k in range(26)]
     labels = rng.choice(classes, 2000)
-    tally = Tally(tuple(classes)).with_rows(labels, rng.dirichlet(np.ones(26), 2000))
+    said = rng.dirichlet(np.ones(26), 2000)
+    tally = Tally(tuple(classes)).with_rows(labels, said)
     weights = [Weight(f"x{k}", name, 1.0, 0.5) for name in classes for k in range(16)]
     points = Points(
         [f"x{k}" for k in range(16)], rng.normal(size=(260, 16)), list(np.repeat(classes, 10))
@@ -106,7 +111,14 @@ def test_many_classes_have_a_page():
     assert "class 00" in text
     assert "Points left out: 230." in text
     assert "Weights left out, less certain: 391." in text
-    assert "3.258 is guessing" in text  # log 26
+    shares = np.unique(labels, return_counts=True)[1] / 2000
+    assert f"{-(shares * np.log(shares)).sum():.3f} the shares of the classes" in text
+    assert text.count("class 07") >= 3  # in the table of classes, and twice in the matrix
+    matrix = confusion_matrix(labels, np.array(classes)[said.argmax(axis=1)])
+    cells = [f">{n if n else '·'}</td>" for n in matrix[7].tolist()]
+    assert re.search(
+        ">class 07</bdi></th>" + "<td[^>]*".join(["<td[^>]*" + cells[0], *cells[1:]]), page
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,3 +160,29 @@ def test_the_page_of_a_large_model_is_small():
     assert "Points left out: 170." in text
     assert "Columns left out, with smaller entries: 988." in text
     assert "Experts left out, of less weight: 288." in text
+
+
+def test_blocks_of_labels_are_told_and_their_absence_is_not():
+    said = np.full((200, 2), 0.5)
+    for labels, told in ((np.repeat(["a", "b"], 100), True), (np.tile(["a", "b"], 100), False)):
+        tally = Tally(("a", "b")).with_rows(labels, said)
+        page = Reader(render(EMPTY._replace(tally=tally)))
+        assert ("Labels came in blocks" in page.text) == told
+
+
+def test_the_costs_of_errors_are_on_the_page(stream, page):
+    labels, said = stream
+    is_rare = labels == CLASSES[1]
+    flagged = said[:, 1] > 1 / 11  # where a miss costs ten false alarms
+    cost = (flagged & ~is_rare).mean() + 10 * (~flagged & is_rare).mean()
+    assert f">{1000 * cost:,.1f}<" in page
+
+
+def test_more_classes_than_a_matrix_has_room_for_have_their_errors_listed():
+    rng = np.random.default_rng(0)
+    classes = [f"class {k:02}" for k in range(40)]
+    said = rng.dirichlet(np.ones(40), 500)
+    tally = Tally(tuple(classes)).with_rows(rng.choice(classes, 500), said)
+    text = Reader(render(EMPTY._replace(tally=tally))).text
+    assert "The most frequent errors" in text
+    assert "Classes left out: 10." in text

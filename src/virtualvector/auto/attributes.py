@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.experts import DEFAULT, Expert, checked_experts
+from virtualvector.auto.plan import given_up
+from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.encoder import Encoder
 from virtualvector.posterior.state import counters
 from virtualvector.types import Array, Labels
 
+CELLS_AT_ONCE = 2**22  # inputs of rows that are in memory
+
 
 class CommitteeAttributes(BaseEstimator):
     """The attributes of `AutoVVMClassifier`, which describes them."""
 
+    experts: Sequence[Expert] | None
     classes_: Labels
     n_features_in_: int
     _committee: Committee
@@ -70,6 +78,12 @@ class CommitteeAttributes(BaseEstimator):
         return np.array(self._categorical, bool)
 
     @property
+    def is_time_(self) -> Any:
+        """Which columns hold dates or times."""
+        check_is_fitted(self)
+        return np.array(self._encoder.times, bool)
+
+    @property
     def takes_new_classes_(self) -> bool:
         """Whether classes may still come that have not been seen."""
         check_is_fitted(self)
@@ -80,6 +94,13 @@ class CommitteeAttributes(BaseEstimator):
         """How many experts are awake."""
         check_is_fitted(self)
         return int(self._committee.awake.sum())
+
+    @property
+    def given_up_(self) -> list[str]:
+        """What the budget did not pay for, in words; nothing, unless rows are very wide."""
+        check_is_fitted(self)
+        committee, n_inputs = self._committee, self._encoder.n_inputs
+        return given_up(self._wanted(), committee.at_start, n_inputs, committee.feature_space)
 
     @property
     @of_one_moment
@@ -109,7 +130,7 @@ class CommitteeAttributes(BaseEstimator):
         has a weight for each category with an input of its own, called ``country = NO``.
         """
         check_is_fitted(self)
-        return inspection.weight_table(self._committee, self._labels())
+        return inspection.weight_table(self._committee, self._labels(), self._sketch)
 
     @property
     @of_one_moment
@@ -122,10 +143,49 @@ class CommitteeAttributes(BaseEstimator):
         beside the columns, Fourier features and the bias, is left out.
         """
         check_is_fitted(self)
-        points = inspection.virtual_points(self._committee, self._encoder.n_inputs)
+        points = inspection.virtual_points(self._committee, self._encoder.n_inputs, self._sketch)
         return points[0] if len(points) == 1 else points
 
     def _labels(self) -> list[str]:
         """Return what each input means."""
         places = [f"x{k}" for k in range(self.n_features_in_)]
         return self._encoder.labels(list(getattr(self, "feature_names_in_", places)))
+
+    def _wanted(self) -> tuple[Expert, ...]:
+        """Return the experts that there should be."""
+        return DEFAULT if self.experts is None else checked_experts(self.experts)
+
+    @property
+    def _sketch(self) -> Sketch | None:
+        """What narrows rows that are too wide for the budget; None: nothing does."""
+        feature_space, most = self._committee.feature_space, self._encoder.most_inputs
+        if feature_space.most_inputs >= most:
+            return None
+        return sketch_of(most, feature_space.n_inputs, feature_space.seed)
+
+    def _narrowed(self, inputs: Array) -> Array:
+        """Return inputs as the committee sees them."""
+        sketch = self._sketch
+        return inputs if sketch is None else sketch.narrowed(inputs)
+
+    def _pieces(self, n_rows: int) -> Iterator[slice]:
+        """Yield rows to turn into inputs at once: not so many that these fill the memory."""
+        n = max(CELLS_AT_ONCE // max(self._encoder.most_inputs, 1), 1)
+        return (slice(start, start + n) for start in range(0, n_rows, n))
+
+    def _counters(self) -> dict[str, float]:
+        committee = self._committee
+        return {
+            "rows": self.n_seen_,
+            "missing": int(self._encoder.missing.sum()),
+            "experts": len(committee.experts),
+            "awake": int(committee.awake.sum()),
+        }
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that values may be missing, and columns may are categorical."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

@@ -11,30 +11,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import (
-    DEFAULT,
-    Expert,
-    affordable_frequencies,
-    checked_experts,
-    usual_budget,
-)
-from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto.experts import Expert, usual_budget
+from virtualvector.auto.plan import plan
+from virtualvector.auto.tables import TakesTables
 from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
 from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
-from virtualvector.dataframes import is_table, validated
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.tables import Columns, categorical_columns, columns_of
+from virtualvector.features.tables import Columns
 from virtualvector.learners.one_vs_rest import against_the_rest
+from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
-    check_known,
+    as_learned,
     check_same_classes,
-    check_same_kind,
     checked_classes,
     checked_labels,
 )
@@ -42,11 +35,12 @@ from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.types import Array, Labels, Predictions
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
-NAMES_TO_EXPECT = 2  # in a column of them, to begin with
 _LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 
 
-class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, SavableMixin):
+class AutoVVMClassifier(
+    ClassifierMixin, CommitteeAttributes, TakesTables, TakesTurns, SavableMixin
+):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -55,32 +49,41 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
     is its weight in the mix. Those that have become negligible sleep and cost nothing, until the
     stream changes.
 
-    Rows may have columns of numbers, in any units, and categorical columns (text, categories, truth
-    values), and missing values in both. Nothing about a row is used before it is predicted.
+    Rows may have columns of numbers, in any units, dates and times, and categorical columns (text,
+    categories, truth values), and missing values in all of them; a value is the same in whatever
+    type it comes. Nothing about a row is used before it is predicted.
 
     Parameters
     ----------
     budget : float, optional
-        About how many multiplications all experts together may take for a row; by default 300,000
-        and 3,000 more for each column, which takes about 0.1 ms, and in proportion more for more
-        than four classes. The more, the more random Fourier features they have of rows, and the
-        better curved boundaries are met.
+        About how many multiplications all experts together may take for a row, three times as many
+        before the worst fall asleep; by default 300,000 and 3,000 more for each column, which takes
+        about 0.1 ms, but no more than 4 million, and in proportion more for more than four
+        classes. The more, the more random Fourier features they have of rows, and the better curved
+        boundaries are met. Memory is about 12 bytes for each. Experts that do not fit are not made;
+        rows too wide for three are sketched: `given_up_` says so.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
     n_frequencies : int, optional
         The number of frequencies of Fourier features, by default as many as the budget allows.
     categorical_features : array-like of str, int or bool, optional
         The categorical columns: their labels, their places, or a mask, as for scikit-learn's
-        `HistGradientBoostingClassifier`. All others are numeric. By default columns whose values
-        in the first call are texts, categories or truth values are categorical.
+        `HistGradientBoostingClassifier`. All others are numeric, or times. By default columns of
+        which most values in the first call are texts, categories or truth values are categorical.
+    missing_values : array-like of str, optional
+        What stands for a missing value, in any case, beside None, nan and the usual NA, null, ?
+        and so on.
     n_classes : int, optional
         How many classes to plan the budget for if they are not declared; by default two.
     scale : bool, default=True
         Whether to scale columns. If not, rows are taken as they are and have to be numbers.
     n_jobs : int, default=1
         Threads for experts to learn in. Does not change any result.
+    shuffle : bool, default=True
+        Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
+        `predict_then_learn` always take them as they come.
     random_state : int, default=0
-        Seed of the frequencies.
+        Seed of the frequencies, and of that order.
 
     Attributes
     ----------
@@ -94,12 +97,14 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
         The number of rows learned.
     n_missing_ : ndarray of shape (n_columns,)
         The missing values seen in each column.
-    is_categorical_ : ndarray of shape (n_columns,)
-        Which columns are categorical.
+    is_categorical_, is_time_ : ndarray of shape (n_columns,)
+        Which columns are categorical, and which hold dates or times.
     takes_new_classes_ : bool
         Whether classes may still come that have not been seen.
     n_awake_ : int
         How many experts are awake.
+    given_up_ : list of str
+        What the budget did not pay for, because rows are very wide: experts, or the width of rows.
     n_bytes_ : int
         The memory that everything learned takes.
     counters_ : dict
@@ -124,10 +129,12 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
         "experts": [None, "array-like"],
         "n_frequencies": [None, Interval(Integral, 1, None, closed="left")],
         "categorical_features": [None, "array-like"],
+        "missing_values": [None, "array-like"],
         "n_classes": [None, Interval(Integral, 2, None, closed="left")],
         "scale": ["boolean"],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
 
     _learned: ClassVar[dict[str, Any]] = {
@@ -143,37 +150,42 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
         experts: Sequence[Expert] | None = None,
         n_frequencies: int | None = None,
         categorical_features: Any = None,
+        missing_values: Sequence[str] | None = None,
         n_classes: int | None = None,
         scale: bool = True,
         n_jobs: int = 1,
+        shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
         self.budget = budget
         self.experts = experts
         self.n_frequencies = n_frequencies
         self.categorical_features = categorical_features
+        self.missing_values = missing_values
         self.n_classes = n_classes
         self.scale = scale
         self.n_jobs = n_jobs
+        self.shuffle = shuffle
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn labelled rows from scratch, in one pass, in the order given."""
+        """Learn labelled rows from scratch, in one pass, in a random order; see ``shuffle``."""
         with learned_whole(self) as twin:
             twin._forget()
             twin._validate_params()
             columns, labels = twin._checked(X, y)
             twin._start(columns, np.unique(labels))
-            twin._learn(columns, labels)
+            order = visiting_order(len(labels), twin.shuffle, twin.random_state)
+            twin._learn([values[order] for values in columns.values], labels[order])
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more rows. Any way to cut a stream into calls gives the same result.
+        """Learn more rows, in their order. How a stream is cut into calls does not matter.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (n_rows, n_columns)
-            Numbers and categories, nan or None where missing.
+        X : data frame, dict of columns, or array-like of shape (n_rows, n_columns)
+            Numbers, times and categories, nan or None where missing.
         y : array-like of shape (n_rows,)
             The class of each row.
         classes : array-like, optional
@@ -186,7 +198,8 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         with learned_whole(self) as twin:
-            twin._learn(*twin._more(X, y, classes))
+            columns, labels = twin._more(X, y, classes)
+            twin._learn(columns.values, labels)
         return self
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Predictions:
@@ -223,7 +236,7 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
             if classes is None and not hasattr(twin, "_committee"):
                 classes = y
             columns, labels = twin._more(X, y, classes)
-            probabilities = twin._learn(columns, labels)
+            probabilities = twin._learn(columns.values, labels)
             likely = twin.classes_[np.argmax(probabilities, axis=1)]
             if not probabilities[0].any():
                 likely[0] = labels[0]
@@ -253,8 +266,15 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row: the mix of what experts say."""
         check_is_fitted(self)
-        columns = self._checked_rows(X)
-        return self._committee.predict(self._encoder.scale(columns.values))
+        columns = self._checked_rows(X).values
+        return np.concatenate(
+            [
+                self._committee.predict(
+                    self._narrowed(self._encoder.scale([values[rows] for values in columns]))
+                )
+                for rows in self._pieces(len(columns[0]))
+            ]
+        )
 
     @of_one_moment
     def predict(self, X: Any) -> Labels:
@@ -299,75 +319,46 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
         columns, labels = self._checked(X, y)
         if first:
             self._start(columns, declared)
-        if self._committee.takes_new_classes:
-            check_same_kind(labels, self.classes_)
-        else:
-            check_known(labels, self.classes_)
-        return columns, labels
+        return columns, as_learned(labels, self.classes_, self._committee.takes_new_classes)
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
-        self._encoder = Encoder(columns.categorical, scaling=bool(self.scale))
+        self._encoder = Encoder(columns.categorical, bool(self.scale), columns.times)
         self._categorical = columns.categorical
-        experts = DEFAULT if self.experts is None else checked_experts(self.experts)
-        n_inputs = self._encoder.n_inputs + NAMES_TO_EXPECT * sum(columns.categorical)
         n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
         usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
-        n_frequencies = self.n_frequencies
-        if n_frequencies is None:
-            n_frequencies = affordable_frequencies(experts, n_inputs, n_classes, budget)
-        feature_space = FeatureSpace(
-            n_inputs,
-            self._encoder.spread,
-            int(n_frequencies),
+        experts, feature_space = plan(
+            self._wanted(),
+            self._encoder,
+            n_classes,
             budget,
+            self.n_frequencies,
             int(self.random_state),
-            self._encoder.most_inputs,
         )
         self._committee = Committee.start(experts, feature_space, classes)
         self.classes_ = self._committee.classes
 
-    def _learn(self, columns: Columns, labels: Labels) -> Array:
+    def _learn(self, columns: list[Any], labels: Labels) -> Array:
         """Learn rows; return what was said of them before."""
-        inputs = copy(self._encoder)
-        scaled = inputs.learn(columns.values)
+        encoder, committee, parts = copy(self._encoder), self._committee, []
         with ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else nullcontext() as pool:
-            self._committee, predicted = self._committee.learn(scaled, labels, pool)
-        self._encoder = inputs
-        self.classes_ = self._committee.classes
-        return predicted
+            for rows in self._pieces(len(labels)):
+                inputs = self._narrowed(encoder.learn([values[rows] for values in columns]))
+                committee, predicted = committee.learn(inputs, labels[rows], pool)
+                parts.append((predicted, committee.classes))
+        self._encoder, self._committee, self.classes_ = encoder, committee, committee.classes
+        if len(parts) == 1:
+            return parts[0][0]
+        whole = np.zeros((len(labels), len(committee.classes)))
+        for rows, (predicted, known) in zip(self._pieces(len(labels)), parts, strict=True):
+            whole[rows, np.searchsorted(committee.classes, known)] = predicted
+        return whole
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         first = not hasattr(self, "_committee")
         columns = self._checked_rows(X, reset=first)
         labels = checked_labels(y, len(columns.values[0]))
         return columns, labels
-
-    def _checked_rows(self, X: Any, reset: bool = False) -> Columns:
-        if is_table(X) or _is_as_it_should_be(X):
-            validated(self, X, reset=reset, skip_check_array=True)
-            if len(X) == 0:
-                raise ValueError("Found array with 0 sample(s); expected at least one row.")
-        else:
-            kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUS" else np.float64
-            X = validated(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
-        if not reset:
-            return columns_of(X, self._categorical)
-        if self.categorical_features is None:
-            return columns_of(X)
-        labels = getattr(self, "feature_names_in_", None)
-        return columns_of(
-            X, categorical_columns(self.categorical_features, self.n_features_in_, labels)
-        )
-
-    def _counters(self) -> dict[str, float]:
-        committee = self._committee
-        return {
-            "rows": self.n_seen_,
-            "missing": int(self._encoder.missing.sum()),
-            "experts": len(committee.experts),
-            "awake": int(committee.awake.sum()),
-        }
 
     def _check_learned(self) -> Labels:
         check_encoder(self._encoder, self._categorical, self.n_features_in_, self._committee.n_rows)
@@ -380,16 +371,3 @@ class AutoVVMClassifier(ClassifierMixin, CommitteeAttributes, TakesTurns, Savabl
         check_committee(self._committee, self._encoder)
         classes = self._committee.classes
         return checked_classes(classes) if len(classes) else classes
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that values may be missing, and columns may are categorical."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
-
-def _is_as_it_should_be(X: Any) -> bool:
-    """Whether X is an array of numbers, for which scikit-learn's checks only take time."""
-    return type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size > 0

@@ -27,6 +27,7 @@ PATIENCE = 256  # rows that all experts have, from the start or an alarm, to sho
 FEWEST = 0.25  # the share of experts that stay awake for good
 FRESH_SHARE = 0.05  # of the weight, to those that begin
 HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
+TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
 
 
@@ -272,6 +273,8 @@ class Committee:
         twins = [expert._replace(half_life=half_life) for half_life in HALF_LIVES]
         calm = self.n_rows - self.calm_since
         if calm < JOINING or expert.half_life is not None or twins[0] in self.experts:
+            return self
+        if self._operations(expert) > TOO_MUCH * self.feature_space.budget:
             return self
         return self._with_heirs(
             {twin: replace(posterior, settings=twin.settings()) for twin in twins}

@@ -12,6 +12,7 @@ from virtualvector.posterior.presets import EVICTION, Noise
 from virtualvector.posterior.settings import check_settings
 
 FEWEST_FREQUENCIES, MOST_FREQUENCIES = 20, 1000
+_MOST_USUAL = 4e6  # of the usual budget, for up to four classes
 STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for the best to grow
 
 
@@ -127,8 +128,11 @@ def n_posteriors(n_classes: int) -> int:
 
 
 def usual_budget(n_columns: int, n_classes: int) -> float:
-    """Return the multiplications per row that are spent unless the user says otherwise."""
-    return (3e5 + 3e3 * n_columns) * max(1.0, n_classes / 4.0)
+    """Return the multiplications per row that are spent unless the user says otherwise.
+
+    Of very many columns no more than a linear expert takes that has 1,400: 16 MB each.
+    """
+    return min(3e5 + 3e3 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 4.0)
 
 
 def affordable_frequencies(

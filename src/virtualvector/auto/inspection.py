@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.sketch import Sketch
 from virtualvector.posterior import State
 from virtualvector.posterior.state import POINTS
 from virtualvector.types import Array
@@ -22,7 +23,9 @@ def n_bytes(committee: Committee) -> int:
     return sum(arrays.values()) + sum(array.nbytes for array in trust)
 
 
-def weight_table(committee: Committee, labels: Sequence[str]) -> list[dict[str, Any]]:
+def weight_table(
+    committee: Committee, labels: Sequence[str], sketch: Sketch | None = None
+) -> list[dict[str, Any]]:
     """Return the weights of inputs for the most trusted expert, one posterior after the other."""
     best = int(np.argmax(committee.weights))
     posterior = committee.posteriors[best]
@@ -31,6 +34,8 @@ def weight_table(committee: Committee, labels: Sequence[str]) -> list[dict[str, 
     for positive, gaussian in zip(posterior.positives.tolist(), posterior.gaussians, strict=False):
         mean = scale * gaussian.mean[part]
         deviation = scale * np.linalg.norm(gaussian.factor[:, part], axis=0)
+        if sketch is not None:
+            mean, deviation = sketch.widened(mean), abs(sketch.widened(deviation))
         found += [
             {"column": label, "class": positive, "mean": float(m), "deviation": float(d)}
             for label, m, d in zip(labels, mean, deviation, strict=False)  # there may be more room
@@ -38,14 +43,17 @@ def weight_table(committee: Committee, labels: Sequence[str]) -> list[dict[str, 
     return found
 
 
-def virtual_points(committee: Committee, n_inputs: int) -> list[Array]:
+def virtual_points(
+    committee: Committee, n_inputs: int, sketch: Sketch | None = None
+) -> list[Array]:
     """Return the points of each posterior of the most trusted expert, along so many inputs."""
     best = int(np.argmax(committee.weights))
     part, scale = committee.feature_space.linear_part(committee.experts[best])
-    return [
-        state.points[: state.counts[POINTS], part][:, :n_inputs] / scale
-        for state in committee.posteriors[best].states
-    ]
+    found = []
+    for state in committee.posteriors[best].states:
+        points = state.points[: state.counts[POINTS], part] / scale
+        found.append((points if sketch is None else sketch.widened(points))[:, :n_inputs])
+    return found
 
 
 def states_of(committee: Committee) -> list[State]:

@@ -32,8 +32,11 @@ def check_encoder(
         list(encoder.categorical) == list(categorical) and len(categorical) == n_columns,
         "the same columns",
     )
+    _expect(len(encoder.times) == n_columns, "the same columns")
     _expect(n_columns >= 1 and 0 <= n_rows <= LARGEST_COUNT, "columns and rows")
     given = {each.name: getattr(encoder, each.name) for each in fields(encoder) if each.init}
+    both = zip(encoder.categorical, encoder.times, strict=True)
+    _expect(not any(k and t for k, t in both), "columns of one kind each")
     fresh = Encoder(**given)
     for each in fields(encoder):
         value, expected = getattr(encoder, each.name), getattr(fresh, each.name)
@@ -58,8 +61,8 @@ def check_encoder(
 def _check_scales(encoder: Encoder, n_rows: int) -> None:
     """Check what is known of columns of numbers: every row that had a value counted once."""
     counts, means, squares = encoder.counts, encoder.means, encoder.squares
-    numbers = ~np.array(encoder.categorical, bool)
-    observed = n_rows - encoder.missing[numbers] if encoder.scaling else np.zeros(len(counts))
+    rows = n_rows - encoder.missing[encoder.column_of_number]
+    observed = rows if encoder.scaling else np.zeros(len(counts))
     _expect(np.array_equal(counts, np.minimum(observed, LONGEST_MEMORY)), "counts of rows")
     largest = LARGEST * (1.0 + _ROUNDING)
     _expect(np.all(np.abs(means) <= np.where(counts > 0, largest, 0.0)), "means of what came")
@@ -78,7 +81,8 @@ def check_parameters(
     """Raise ValueError unless a committee is one that parameters, if given, lead to."""
     feature_space = committee.feature_space
     found = {
-        "experts": experts is None or committee.at_start == tuple(Expert(*e) for e in experts),
+        # Some of them, in their order, if the budget did not pay for all.
+        "experts": experts is None or _is_part(committee.at_start, [Expert(*e) for e in experts]),
         "n_frequencies": n_frequencies is None or feature_space.n_frequencies == n_frequencies,
         "budget": budget is None or feature_space.budget == float(budget),
         "random_state": feature_space.seed == random_state,
@@ -89,6 +93,11 @@ def check_parameters(
                 f"found {name} other than what was learned with; expected the same: set it back, "
                 "or fit anew"
             )
+
+
+def _is_part(some: Sequence[Expert], all_: Sequence[Expert]) -> bool:
+    others = iter(all_)
+    return all(expert in others for expert in some)
 
 
 def check_committee(committee: Committee, encoder: Encoder) -> None:
@@ -107,12 +116,13 @@ def check_committee(committee: Committee, encoder: Encoder) -> None:
 
 def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
     least, most = encoder.n_inputs, encoder.most_inputs
+    room = feature_space.n_inputs
+    narrowed = 0 < room == feature_space.most_inputs < most
     _expect(
-        least <= feature_space.n_inputs <= most == feature_space.most_inputs,
-        f"{least} to {most} inputs",
+        narrowed or least <= room <= most == feature_space.most_inputs, f"{least} to {most} inputs"
     )
     # Frequencies are drawn for all inputs that may come.
-    _expect(most <= SLOTS * feature_space.n_inputs, "room for some categories of each column")
+    _expect(narrowed or most <= SLOTS * room, "room for some categories of each column")
     _expect(feature_space.spread == encoder.spread, f"a spread of {encoder.spread}")
     _expect(feature_space.budget > 0.0, "a budget")
     _expect(0 <= feature_space.seed < 2**32, "a seed")

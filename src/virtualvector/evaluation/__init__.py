@@ -1,8 +1,15 @@
 """How well learners do: predict each row, then learn it, and measure what was said."""
 
 from virtualvector.evaluation.compared import all_learners
-from virtualvector.evaluation.comparison import Comparison, Outcome, side_by_side
+from virtualvector.evaluation.comparison import (
+    Comparison,
+    LeftOut,
+    Outcome,
+    one_by_one,
+    side_by_side,
+)
 from virtualvector.evaluation.displays import ReliabilityDisplay, WeightsDisplay
+from virtualvector.evaluation.inputs import inputs_of
 from virtualvector.evaluation.metrics import (
     Measures,
     Reliability,
@@ -20,6 +27,7 @@ from virtualvector.evaluation.tally import Tally
 
 __all__ = [
     "Comparison",
+    "LeftOut",
     "Measures",
     "Outcome",
     "Reliability",
@@ -32,8 +40,10 @@ __all__ = [
     "cumulative_error",
     "draw",
     "error",
+    "inputs_of",
     "log_loss",
     "measure",
+    "one_by_one",
     "predict_then_learn",
     "reliability",
     "side_by_side",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -11,9 +11,12 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.evaluation.metrics import Measures, cumulative_error, measure
 from virtualvector.evaluation.prequential import predict_then_learn
 from virtualvector.types import Array, Labels
+
+WARM_UP = 100  # rows after which all that is compiled for a learner has been: its points are full
 
 
 class Outcome(NamedTuple):
@@ -26,11 +29,31 @@ class Outcome(NamedTuple):
     n_bytes: int  # of the pickled model, after the last row
 
 
+class LeftOut(NamedTuple):
+    """Why there is nothing to say of one learner."""
+
+    learner: str
+    reason: str
+
+
 class Comparison(NamedTuple):
     """How all learners did, the one with the lowest error first, and why some are missing."""
 
     outcomes: list[Outcome]
     left_out: dict[str, str]  # learner → what went wrong
+
+    @classmethod
+    def of(cls, results: Iterable[Outcome | LeftOut]) -> Comparison:
+        """Put what came out in order."""
+        every = list(results)
+        outcomes = [result for result in every if isinstance(result, Outcome)]
+        return cls(
+            sorted(outcomes, key=lambda outcome: outcome.measures.error),
+            {result.learner: result.reason for result in every if isinstance(result, LeftOut)},
+        )
+
+
+Advance = Callable[[str, int], None]
 
 
 def side_by_side(
@@ -38,7 +61,7 @@ def side_by_side(
     rows: Array,
     labels: Labels,
     classes: Labels,
-    advance: Callable[[str, int], None] | None = None,
+    advance: Advance | None = None,
 ) -> Comparison:
     """Let every learner predict and then learn the same rows.
 
@@ -71,33 +94,63 @@ def side_by_side(
     >>> [(o.learner, round(o.measures.error, 3)) for o in result.outcomes]
     [('VVM', 0.168), ('Perceptron', 0.293)]
     """
-    outcomes: list[Outcome] = []
-    left_out: dict[str, str] = {}
-    # One thread: more would be slower at this size. A learner that overflows pays by its error.
-    with threadpool_limits(1), np.errstate(over="ignore", invalid="ignore"):
-        for name, learner in learners.items():
+    return Comparison.of(one_by_one(learners, rows, labels, classes, advance))
+
+
+def one_by_one(
+    learners: Mapping[str, Any],
+    rows: Array,
+    labels: Labels,
+    classes: Labels,
+    advance: Advance | None = None,
+    table: Any = None,
+) -> Iterator[Outcome | LeftOut]:
+    """Yield what came out for each learner as soon as it has finished.
+
+    As `side_by_side`, with the same rows as a ``table``, if there is one, for learners that take
+    categories and missing values themselves.
+    """
+    for name, learner in learners.items():
+        takes_tables = table is not None and isinstance(learner, AutoVVMClassifier)
+        count = _Count(name, advance)
+        # One thread: more would be slower at this size. What overflows pays by its error.
+        with threadpool_limits(1), np.errstate(over="ignore", invalid="ignore"):
             try:
-                outcomes.append(_outcome(name, learner, rows, labels, classes, advance))
+                result: Outcome | LeftOut = _outcome(
+                    name, learner, table if takes_tables else rows, labels, classes, count
+                )
             except (ValueError, ArithmeticError) as error:
-                left_out[name] = str(error).partition("\n")[0]
-    return Comparison(sorted(outcomes, key=lambda outcome: outcome.measures.error), left_out)
+                result = LeftOut(name, str(error).partition("\n")[0])
+                count(len(labels) - count.n_rows)  # which will not come
+        yield result
+
+
+class _Count:
+    """How many rows a learner has learned, told to whoever wants to know."""
+
+    def __init__(self, learner: str, advance: Advance | None) -> None:
+        self._learner, self._advance = learner, advance
+        self.n_rows = 0
+
+    def __call__(self, n_rows: int) -> None:
+        self.n_rows += n_rows
+        if self._advance is not None:
+            self._advance(self._learner, n_rows)
 
 
 def _outcome(
     name: str,
     learner: Any,
-    rows: Array,
+    rows: Any,
     labels: Labels,
     classes: Labels,
-    advance: Callable[[str, int], None] | None,
+    count: Callable[[int], None],
 ) -> Outcome:
     # What is compiled or imported at first use should not count as learning.
-    predict_then_learn(clone(learner), rows[:2], labels[:2], classes)
+    predict_then_learn(clone(learner), rows[:WARM_UP], labels[:WARM_UP], classes)
     model = clone(learner)
     start = process_time()
-    predicted = predict_then_learn(
-        model, rows, labels, classes, None if advance is None else lambda n: advance(name, n)
-    )
+    predicted = predict_then_learn(model, rows, labels, classes, count)
     seconds = process_time() - start
     return Outcome(
         name,

@@ -31,7 +31,7 @@ def predict_then_learn(
     model : estimator
         A classifier that learns with `partial_fit`, and has learned nothing yet.
     X : ndarray of shape (n_rows, n_inputs)
-        Finite numbers.
+        Finite numbers, or a table of Arrow's for a learner that takes one.
     y : ndarray of shape (n_rows,)
         The class of each row.
     classes : ndarray, optional

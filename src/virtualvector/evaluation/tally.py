@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto.history import thinned
+from virtualvector.evaluation import judgement
 from virtualvector.evaluation.metrics import BINS, Measures, Reliability
+from virtualvector.evaluation.outcomes import Outcomes
 from virtualvector.types import Array, Labels
 
 LONGEST = 256  # moments remembered
@@ -74,6 +76,11 @@ class Tally:
     # while there are two, and of the most probable one.
     of_second: tuple[tuple[float, ...], ...] = ((0.0,) * BINS,) * 3
     of_likeliest: tuple[tuple[float, ...], ...] = ((0.0,) * BINS,) * 3
+    outcomes: Outcomes = field(default_factory=lambda: Outcomes.none(0))
+
+    def __post_init__(self) -> None:
+        if len(self.outcomes.counts) != len(self.classes):  # before the first row
+            object.__setattr__(self, "outcomes", Outcomes.none(len(self.classes)))
 
     def with_rows(
         self, labels: Labels, probabilities: Array, classes: Labels | None = None
@@ -103,9 +110,10 @@ class Tally:
             of_known = probabilities[start:stop, np.searchsorted(columns, known)]
             observed = np.searchsorted(known, labels[start:stop])
             first_is_new = len(known) > len(tally.classes)
-            tally = replace(tally, classes=tuple(known))._with_rows(
-                observed, of_known, first_is_new
-            )
+            if first_is_new:
+                outcomes = tally.outcomes.with_class(int(observed[0]))
+                tally = replace(tally, classes=tuple(known), outcomes=outcomes)
+            tally = tally._with_rows(observed, of_known, first_is_new)
         return tally
 
     def _with_rows(
@@ -114,7 +122,10 @@ class Tally:
         """Add rows of known classes; that of the first one may have been unheard of before."""
         n_rows, n_classes = predicted.shape
         likeliest = np.argmax(predicted, axis=1)
+        said = likeliest.copy()
         if first_is_new:  # which is wrong whatever was said, and as if all had seemed alike
+            if said[0] == observed[0]:  # as there was no other class yet
+                said[0] = -1
             predicted = predicted.copy()
             predicted[0] = 1.0 / max(n_classes, 2)
             likeliest[0] = -1
@@ -145,6 +156,7 @@ class Tally:
             every=every,
             of_second=of_second,
             of_likeliest=of_likeliest,
+            outcomes=self.outcomes.with_rows(observed, predicted, said),
         )
 
     @property
@@ -183,21 +195,52 @@ class Tally:
         apart = float(np.nansum(n_rows * abs(predicted - observed)))
         return Measures(error, log_loss, brier, apart / max(int(n_rows.sum()), 1))
 
+    @property
+    def base_rate(self) -> judgement.BaseRate:
+        """What guessing would have given that knows how often each class came."""
+        return judgement.base_rate(self.classes, self.outcomes)
+
+    @property
+    def by_class(self) -> list[judgement.ClassMeasures]:
+        """How well each class was told from the others."""
+        return judgement.by_class(self.classes, self.outcomes)
+
+    @property
+    def cutoffs(self) -> list[judgement.Cutoff]:
+        """What cut-offs for the rarer of two classes give, for several costs of a miss."""
+        return judgement.cutoffs(self.classes, self.outcomes)
+
+    def most_confused(self, most: int) -> list[judgement.Confusion]:
+        """Return which classes were taken for which, the most frequent errors first."""
+        return judgement.most_confused(self.classes, self.outcomes, most)
+
+    @property
+    def label_order(self) -> judgement.LabelOrder:
+        """Whether labels came in blocks."""
+        return judgement.label_order(self.outcomes)
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain lists and numbers, for files."""
-        return asdict(self)
+        return asdict(self) | {"outcomes": self.outcomes.as_dict()}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what `as_dict` was made of; raise ValueError if nothing can have been."""
+        """Return what `as_dict` was made of; raise ValueError if nothing can have been.
+
+        A tally from before there were outcomes begins anew: what classes came is not known.
+        """
         try:
+            classes = tuple(stored["classes"])
+            if "outcomes" not in stored:
+                return cls(classes)
             tally = cls(
-                classes=tuple(stored["classes"]),
+                classes=classes,
                 now=Totals(*stored["now"]),
                 past=tuple(Totals(*totals) for totals in stored["past"]),
                 every=stored["every"],
                 of_second=_rows_of(stored["of_second"]),
                 of_likeliest=_rows_of(stored["of_likeliest"]),
+                outcomes=Outcomes.from_dict(stored["outcomes"], len(classes)),
             )
             fits = tally._is_one()
         except (TypeError, ValueError, LookupError, ArithmeticError):
@@ -219,6 +262,8 @@ class Tally:
             and all(m.n_rows == k * every for k, m in enumerate(self.past, start=1))
             and _is_binned(self.of_likeliest, range(n_rows, n_rows + 1))
             and _is_binned(self.of_second, range(n_rows + 1))
+            and self.outcomes.n_rows == n_rows
+            and self.outcomes.confusion.trace() == n_rows - self.now.wrong
         )
 
 

@@ -79,7 +79,7 @@ def _points(model: AutoVVMClassifier, weights: list[Weight]) -> Points | None:
 def _divergence_kept(model: AutoVVMClassifier) -> float:
     """Return what the points kept by all experts tell beyond a Gaussian, as counters are."""
     return sum(
-        divergence_score(state, posterior.settings)
+        divergence_score(state)
         for posterior in model._committee.posteriors
         for state in posterior.states
     )

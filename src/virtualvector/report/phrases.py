@@ -76,7 +76,8 @@ def summary(tally: Tally) -> str:
     >>> predicted = np.array([[0.3, 0.7], [0.9, 0.1], [0.6, 0.4]])
     >>> tally = Tally(("ham", "spam")).with_rows(np.array(["spam", "ham", "spam"]), predicted)
     >>> print(summary(tally).replace("\xa0", " "))
-    3 rows, each predicted before it was learned: 33.3 % wrong, log-loss 0.459, probabilities off
+    3 rows, each predicted before it was learned: 33.3 % wrong, where always saying the same class
+    is 33.3 % wrong; log-loss 0.459, where the shares of the classes give 0.637; probabilities off
     by 0.333 on average.
     """
     n_rows = tally.now.n_rows
@@ -84,10 +85,25 @@ def summary(tally: Tally) -> str:
         return "No rows were learned: there is nothing to say yet."
     measures = tally.measures
     rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows, each"
+    _, error, log_loss = tally.base_rate
     return (
-        f"{rows} predicted before it was learned: {percent(measures.error)} wrong, "
-        f"log-loss {measures.log_loss:.3f}, probabilities off by "
+        f"{rows} predicted before it was learned: {percent(measures.error)} wrong, where always "
+        f"saying the same class is {percent(error)} wrong; log-loss {measures.log_loss:.3f}, where "
+        f"the shares of the classes give {log_loss:.3f}; probabilities off by "
         f"{measures.calibration_error:.3f} on average."
+    )
+
+
+def blocks(tally: Tally) -> str:
+    """Return in a sentence that labels came in blocks, if they did, and what that means."""
+    n_runs, expected, _ = order = tally.label_order
+    if not order.in_blocks:
+        return ""
+    n_rows = tally.now.n_rows
+    return (
+        f"Labels came in blocks: one followed its like for {n_rows / n_runs:,.1f} rows on average, "
+        f"in a random order for {n_rows / expected:,.1f}. The figures are about this order; rows "
+        "in another one may be predicted much worse. Learned with --shuffle, they are in none."
     )
 
 
@@ -135,12 +151,21 @@ def event(tally: Tally) -> str:
 
 def tiles(tally: Tally) -> list[Tile]:
     """Return the numbers that stand out."""
-    measures, recent, n_classes = tally.measures, tally.recent, len(tally.classes)
-    n_rows, by_guessing = tally.now.n_rows, math.log(max(n_classes, 1))
+    measures, recent = tally.measures, tally.recent
+    n_rows, (_, guessed_wrong, by_guessing) = tally.now.n_rows, tally.base_rate
     found = [
-        Tile("wrong", percent(measures.error), f"{tally.now.wrong:,} of {n_rows:,} rows"),
+        Tile(
+            "wrong",
+            percent(measures.error),
+            f"{tally.now.wrong:,} of {n_rows:,} rows; {percent(guessed_wrong)} by always saying "
+            "the same",
+        ),
         Tile("wrong lately", percent(recent.error), f"of the last {recent.n_rows:,} rows"),
-        Tile("log-loss", f"{measures.log_loss:.3f}", f"0 is best, {by_guessing:.3f} is guessing"),
+        Tile(
+            "log-loss",
+            f"{measures.log_loss:.3f}",
+            f"0 is best, {by_guessing:.3f} the shares of the classes",
+        ),
         Tile("Brier score", f"{measures.brier:.3f}", "0 is best, 1 is sure and wrong"),
         Tile(
             "calibration error",

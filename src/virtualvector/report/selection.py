@@ -13,6 +13,8 @@ from virtualvector.report.contents import Points, Weight
 MOST_WEIGHTS = 25
 MOST_EXPERTS = 12
 MOST_POINTS, MOST_COLUMNS, MOST_CLASSES = 30, 12, 5  # of a picture
+MOST_MEASURED = 30  # classes, and of a confusion matrix
+MOST_CONFUSED = 20  # pairs of classes, where a matrix has no room
 SHORTEST_PART = 50  # rows
 DEVIATIONS = 2.0  # on both sides of a mean
 
