@@ -1,29 +1,25 @@
 """The command, on real files."""
 
 import io
+import os
 import signal
-import subprocess
 import sys
 import time
 import warnings
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from tests import forking
+from tests.forking import Done
 from virtualvector import persistence
 from virtualvector.cli.main import main
 from virtualvector.cli.signals import Signals
 
 VVM = Path(sys.executable).with_name("vvm")
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
+COMMAND = "from virtualvector.cli.main import main; main()"
 
 
 @pytest.fixture
@@ -71,16 +67,34 @@ class _Text(io.TextIOWrapper):
 
 @pytest.fixture
 def process(tmp_path):
-    """Run the command in an empty folder, as a process of its own."""
+    """Run the command in an empty folder, as a process of its own, after some other code."""
 
-    def run(*arguments, stdin=None, cwd=tmp_path, **options):
-        done = subprocess.run(
-            [VVM, *map(str, arguments)],
-            cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300, **options,
-        )  # fmt: skip
-        return Done(done.returncode, done.stdout, done.stderr)
+    def run(*arguments, before="", **options):
+        return forking.run(f"{before}\n{COMMAND}", *arguments, cwd=tmp_path, **options)
 
     return run
+
+
+def on_terminal(*arguments, cwd, **environment):
+    """Return what the command writes to a terminal."""
+    ours, theirs = os.openpty()
+    with forking.start(
+        COMMAND, *arguments, cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs,
+        TERM="xterm", **environment,
+    ) as run:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # which is how the end of a terminal shows
+            while piece := os.read(ours, 65536):
+                shown += piece
+    os.close(ours)
+    assert run.returncode == 0, shown
+    return shown
+
+
+def small_files(n_bytes):
+    """Return code after which no file can be larger, as if the disk were full."""
+    return f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({n_bytes}, {n_bytes}))"
 
 
 def lines_of(n_rows, seed=0, n_numbers=3):
@@ -106,6 +120,14 @@ def rows(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def model(vvm, rows):
+    """Learn sixty rows, and return what the model is called."""
+    rows(60)
+    assert vvm("learn", "rows.csv", "--model", "m.vvm", "-q", "--learner", "adf").code == 0
+    return "m.vvm"
 
 
 def until(condition, seconds=120):

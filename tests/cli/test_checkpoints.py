@@ -1,17 +1,16 @@
 """Nothing that was learned is lost: kills, interrupts, appended rows, full disks."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pandas as pd
 
 import virtualvector
-from tests.cli.conftest import VVM, learned_rows, lines_of, until
+from tests import forking
+from tests.cli.conftest import COMMAND, learned_rows, lines_of, small_files, until
 from virtualvector import AutoVVMClassifier
 
 FAST = ("--learner", "adf")
@@ -22,45 +21,26 @@ def learn_whole(vvm, tmp_path, *options):
     return (tmp_path / "whole.vvm").read_bytes()
 
 
-# Runs the command as often as it is told to, in processes that need not import everything again.
-FORKING = """
-import os, sys
-import virtualvector.auto.classifier, virtualvector.evaluation, virtualvector.streams
-from virtualvector.cli.main import main
-for _ in sys.stdin:
-    process = os.fork()
-    if process == 0:
-        main()
-    print(process, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
-"""
-
-
 def test_thirty_kills_change_nothing(vvm, rows, tmp_path):
     rows(40_000)
     options = ("--learner", "vvm", "--buffer-size", "4", "--checkpoint-every", "250")
     whole = learn_whole(vvm, tmp_path, *options)
-    command = [VVM, "learn", "rows.csv", "--model", "m.vvm", "--resume", "-q", *options]
+    arguments = ("learn", "rows.csv", "--model", "m.vvm", "--resume", "-q", *options)
     rng = np.random.default_rng(0)
     model = tmp_path / "m.vvm"
 
     def stamp():
         return model.stat().st_mtime_ns if model.exists() else 0
 
-    with subprocess.Popen(
-        [sys.executable, "-c", FORKING, *command[1:]],
-        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-    ) as forking:  # fmt: skip
-        for _ in range(30):
-            before = stamp()
-            print(file=forking.stdin)
-            process = int(forking.stdout.readline())
+    for _ in range(30):
+        before = stamp()
+        with forking.start(COMMAND, *arguments, cwd=tmp_path) as run:
             until(lambda before=before: stamp() != before)
             time.sleep(rng.uniform(0.0, 0.03))
-            os.kill(process, signal.SIGKILL)
-            assert int(forking.stdout.readline()) == -signal.SIGKILL
+            run.kill()
+        assert run.returncode == -signal.SIGKILL
     assert 0 < learned_rows(model) < 40_000
-    assert subprocess.run(command, cwd=tmp_path).returncode == 0
+    assert vvm(*arguments).code == 0
     assert model.read_bytes() == whole
     assert not list(tmp_path.glob(".*.tmp"))
 
@@ -69,10 +49,9 @@ def test_an_interrupted_run_keeps_what_it_learned(vvm, rows, tmp_path):
     rows(8000)
     options = ("--learner", "vvm", "--buffer-size", "4")
     whole = learn_whole(vvm, tmp_path, *options)
-    command = [VVM, "learn", "rows.csv", "--model", "m.vvm", *options]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job's is ignored
+    with forking.start(
+        COMMAND, "learn", "rows.csv", "--model", "m.vvm", *options,
+        cwd=tmp_path, stderr=subprocess.PIPE,
     ) as run:  # fmt: skip
         for line in run.stderr:
             if line.split()[0] == "1024":
@@ -159,18 +138,12 @@ def test_what_a_new_model_replaces_is_kept_beside_it(vvm, rows, tmp_path):
     assert (tmp_path / "rows.csv").read_text().startswith("x0,")
 
 
-def limited_files(n_bytes):
-    import resource
-
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
-
-
 def test_a_full_disk_is_one_line_and_leaves_the_old_model(vvm, process, rows, tmp_path):
     rows(200)
     old = learn_whole(vvm, tmp_path, *FAST)
     done = process(
         "learn", "rows.csv", "--model", "whole.vvm", "--append", "-q",
-        preexec_fn=limited_files(1000),
+        before=small_files(1000),
     )  # fmt: skip
     assert done.code == 1
     assert done.err.startswith("vvm: whole.vvm: cannot be saved")

@@ -2,19 +2,18 @@ import csv
 import json
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tests import forking
+from tests.cli.conftest import COMMAND, VVM
 from virtualvector.cli.main import app
 from virtualvector.evaluation import all_learners, predict_then_learn
 from virtualvector.features import RunningStandardScaler
 from virtualvector.streams import read
 
-VVM = Path(sys.executable).with_name("vvm")
 FILES = ["errors.png", "errors.svg", "table.csv", "table.json"]
 
 
@@ -73,8 +72,8 @@ def test_the_json_says_how_it_was_made(rows, tmp_path):
     summary = json.loads((tmp_path / "table.json").read_text())
     learners = summary.pop("learners")
     assert summary == {
-        "source": str(rows), "label": "outcome", "rows": 60, "inputs": 3,
-        "classes": ["no", "yes"], "buffer_size": 30, "seed": 3, "standardised": False,
+        "source": str(rows), "label": "outcome", "rows": 60, "skipped": 0, "columns": 3,
+        "inputs": 3, "classes": ["no", "yes"], "buffer_size": 30, "seed": 3, "standardised": False,
         "left_out": {},
     }  # fmt: skip
     assert [record["learner"] for record in learners] == [r["learner"] for r in table(tmp_path)]
@@ -100,14 +99,10 @@ def test_bad_input_leaves_with_2(arguments):
 
 
 def test_bad_input_is_one_line_in_the_real_command(tmp_path):
-    (tmp_path / "rows.csv").write_text("a,b,kind\n1,2,x\n3,red,y\n")
-    done = subprocess.run(
-        [VVM, "compare", "rows.csv"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "vvm: rows.csv, line 3, column 'b': found 'red'; expected a number. Not all numbers: 'b'.\n"
-    )
+    (tmp_path / "rows.csv").write_text("a,b,kind\n1,2,x\n3,y\n4,5,y\n")
+    done = forking.run(COMMAND, "compare", "rows.csv", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "vvm: rows.csv, line 3: found 2 fields; expected 3.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
 
@@ -126,13 +121,54 @@ def test_two_processes_write_the_same_bytes_but_for_the_seconds(rows, tmp_path):
     assert made(vvm) == made(there)
 
 
-def test_an_interrupt_leaves_with_130_and_a_short_line(tmp_path):
-    job = subprocess.Popen(
-        [VVM, "compare", "spambase"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    assert job.stderr.readline().startswith("Comparing")
-    job.send_signal(signal.SIGINT)
-    rest = job.communicate(timeout=60)[1]
+@pytest.mark.parametrize("until", ["AutoVVM", "ADF"])
+def test_an_interrupt_leaves_with_130_and_what_has_finished(tmp_path, until):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with forking.start(COMMAND, "compare", "spambase", cwd=tmp_path, **pipes) as job:
+        while not job.stderr.readline().endswith(f" {until}\n"):
+            pass
+        job.send_signal(signal.SIGINT)
+        out, rest = job.communicate()
     assert job.returncode == 130
-    assert rest.splitlines()[-1] == "vvm: interrupted"
+    n_finished = {"AutoVVM": 0, "ADF": 2}[until]
+    assert rest.splitlines()[-1] == (
+        f"vvm: stopped by SIGINT: {n_finished} of 14 learners had finished."
+    )
     assert "Traceback" not in rest
+    assert ("AutoVVM  " in out) == (n_finished > 0)
+    assert (tmp_path / "compare-spambase").exists() == (n_finished > 0)
+    if n_finished:
+        names = {record["learner"] for record in table(tmp_path / "compare-spambase")}
+        assert names == {"AutoVVM", "VVM"}
+
+
+def test_a_table_of_all_kinds_is_compared_by_the_learners_asked_for(vvm, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["size,town,flag,kind"]
+    for _ in range(250):
+        kind = rng.integers(5)
+        size = "" if rng.random() < 0.1 else f"{kind + 0.3 * rng.normal():.3f}"
+        town = "NA" if rng.random() < 0.1 else f"town{kind % 3}"
+        lines.append(f"{size},{town},{kind > 2},k{kind}")
+    lines[7] = "1,2"
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    options = ("--learners", "arow, AUTOVVM,VVM,logistic", "--on-error", "skip", "--json", "-")
+    done = vvm("compare", "rows.csv", *options)
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    assert (said["rows"], said["skipped"], said["columns"], said["left_out"]) == (249, 1, 3, {})
+    errors = {record["learner"]: record["error"] for record in said["learners"]}
+    assert errors.keys() == {"AROW", "AutoVVM", "VVM", "logistic"}
+    assert max(errors.values()) < 0.5  # four in five would be wrong by chance
+    assert "rows: 249 rows, 3 columns, 2 of them categorical." in done.err
+    assert "vvm: left out: rows.csv, line 8: found 2 fields; expected 4." in done.err
+    # The committee takes the table as vvm learn does.
+    learned = vvm("learn", "rows.csv", "--on-error", "skip", "--json", "-", "-q", "--classes",
+                  "k0,k1,k2,k3,k4")  # fmt: skip
+    assert errors["AutoVVM"] == pytest.approx(json.loads(learned.out)["error"], abs=1 / 249)
+
+
+def test_an_unknown_learner_is_told_before_anything_is_read(vvm):
+    done = vvm("compare", "none.csv", "--learners", "VVM,magic")
+    assert (done.code, done.out) == (2, "")
+    assert "found 'magic'; expected some of AutoVVM, VVM, ADF" in done.err

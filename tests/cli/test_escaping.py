@@ -2,22 +2,17 @@
 
 import csv
 import json
-import os
-import pty
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import on_terminal
 from virtualvector.escaping import from_cell
 
-VVM = Path(sys.executable).with_name("vvm")
 ODD = "\x1b]0;title\x07\x1b[31mred\u202e"
 LINK = '=HYPERLINK("http://example.org?"&A1,"ok")'
-CLASSES = ("-1", "+1", "-", LINK, "@x", ODD, "[red]x[/]", "$\\frac$", "'=1", "größer", "[/]")
+CLASSES = ("-1", "+a", "-", LINK, "@x", ODD, "[red]x[/]", "$\\frac$", "'=1", "größer", "[/]")
 
 
 def is_plain(text):
@@ -53,7 +48,7 @@ def test_predictions_are_no_formulas_and_can_be_read_back(vvm, odd, model):
     assert header == ["predicted", *(f"p({name})" for name in sorted(CLASSES))]
     said = [row[0] for row in rows]
     assert len(said) == 330
-    assert {"-1", "+1", "-", "'" + LINK, "'@x", "''=1", ODD} <= set(said)
+    assert {"-1", "'+a", "-", "'" + LINK, "'@x", "''=1", ODD} <= set(said)
     assert {from_cell(cell) for cell in said} <= set(CLASSES)
     for cell in (cell for row in [header, *rows] for cell in row):
         if cell[0] in "=+-@\t\r" and len(cell) > 1:
@@ -86,6 +81,15 @@ def test_what_is_told_of_a_model_does_nothing_to_a_screen(vvm, odd, model, verb)
     assert "\\x1b]0;title" in done.out
 
 
+def test_a_name_with_a_comma_is_listed_in_quotes(vvm, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('"a, b",c,label\n' + '1,2,"x, y"\n2,1,z\n' * 5)
+    assert vvm("learn", path, "--learner", "adf", "--model", "m.vvm", "-q").code == 0
+    lines = vvm("inspect", "m.vvm").out.splitlines()
+    assert lines[4].split(maxsplit=1) == ["classes", "'x, y', z"]
+    assert lines[6].split(maxsplit=1) == ["columns", "2: 'a, b', c"]
+
+
 def test_learning_shows_names_as_they_are(vvm, odd):
     done = vvm("learn", odd, "--learner", "adf")
     assert done.code == 0, done.err
@@ -97,7 +101,7 @@ def test_learning_shows_names_as_they_are(vvm, odd):
 @pytest.mark.parametrize("name", [f"ro{ODD}ws.csv", "ro\udcffws.csv", "[red]$\\frac$.csv"])
 def test_what_is_wrong_with_a_file_is_said_in_one_plain_line(vvm, tmp_path, name):
     path = tmp_path / name
-    path.write_text(f"a{ODD},label\nnan,x\n")
+    path.write_text(f"a{ODD},label\ninf,x\n")
     for source in (path, tmp_path / f"no{name}"):
         done = vvm("learn", source, "-q")
         assert done.code == 2
@@ -125,28 +129,8 @@ def test_wrong_options_are_said_in_plain_text(vvm):
     assert is_plain(done.err)
 
 
-def on_terminal(*arguments, cwd):
-    """Return what a command writes to a terminal."""
-    master, slave = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
-    with subprocess.Popen(
-        [VVM, *map(str, arguments)], cwd=cwd, stdin=slave, stdout=slave, stderr=slave,
-        env=environment,
-    ) as process:  # fmt: skip
-        os.close(slave)
-        seen = b""
-        try:
-            while some := os.read(master, 65536):
-                seen += some
-        except OSError:  # the other end is closed
-            pass
-        assert process.wait(300) == 0, seen
-    os.close(master)
-    return seen
-
-
 def test_predictions_on_a_terminal_do_nothing_to_it(odd, model, tmp_path):
-    seen = on_terminal("predict", odd, "--model", model, "--proba", cwd=tmp_path)
+    seen = on_terminal("predict", odd, "--model", model, "--proba", cwd=tmp_path, COLUMNS="200")
     assert b"\\x1b]0;title" in seen
     assert b"\x1b]0;" not in seen
     assert b"\x07" not in seen
@@ -155,7 +139,7 @@ def test_predictions_on_a_terminal_do_nothing_to_it(odd, model, tmp_path):
 
 def test_a_run_on_a_terminal_does_nothing_else_to_it(odd, model, tmp_path):
     for asked in (("learn", odd, "--learner", "adf"), ("inspect", model)):
-        seen = on_terminal(*asked, cwd=tmp_path)
+        seen = on_terminal(*asked, cwd=tmp_path, COLUMNS="200")
         assert b"\x1b]0;" not in seen
         assert b"\xe2\x80\xae" not in seen
         assert b"[red]x[/]" in seen

@@ -3,15 +3,13 @@
 import json
 import signal
 import subprocess
-import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
 
+from tests import forking
+from tests.cli.conftest import COMMAND, until
 from virtualvector.cli.main import app
-
-VVM = [sys.executable, "-c", "from virtualvector.cli.main import main; main()"]
 
 
 def vvm(*arguments):
@@ -41,11 +39,11 @@ def test_the_same_seed_gives_the_same_bytes_in_any_number_of_processes(tmp_path)
     for folder, jobs, seed in (("one", 1, 0), ("two", 2, 0), ("other", 1, 1)):
         out = tmp_path / folder
         assert vvm(
-            "fig3", "--quick", "--runs", 1, "--jobs", jobs, "--seed", seed, "--out", out
+            "table1", "--quick", "--runs", 2, "--jobs", jobs, "--seed", seed, "--out", out
         ).exit_code == 0  # fmt: skip
-    names = "fig3.csv", "fig3.json", "fig3.svg", "fig3.png", "report.html"
+    names = "table1.csv", "table1.json", "table1.svg", "table1.png", "report.html"
     assert files(tmp_path / "one", *names) == files(tmp_path / "two", *names)
-    assert files(tmp_path / "one", "fig3.csv") != files(tmp_path / "other", "fig3.csv")
+    assert files(tmp_path / "one", "table1.csv") != files(tmp_path / "other", "table1.csv")
 
 
 def test_the_report_covers_all_that_the_folder_has(tmp_path):
@@ -78,26 +76,21 @@ def test_a_file_in_the_way_is_named(tmp_path):
 
 
 def test_after_an_interruption_the_same_command_goes_on(tmp_path):
-    command = [*VVM, "reproduce", "table1", "--quick", "--runs", "12", "--jobs", "1"]
-    command += ["--out", str(tmp_path)]
+    options = ("table1", "--quick", "--runs", "6", "--jobs", "1", "--out")
     parts = tmp_path / "parts" / "table1"
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while len(list(parts.glob("run-*.json"))) < 2:
-        assert running.poll() is None
-        time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate()
+    with forking.start(COMMAND, "reproduce", *options, tmp_path, stderr=subprocess.PIPE) as running:
+        until(lambda: len(list(parts.glob("run-*.json"))) >= 2)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate()
     assert running.returncode == 130
     assert "the same command goes on" in said
     assert "Traceback" not in said
     done = {file.name: file.stat().st_mtime_ns for file in parts.iterdir()}
-    assert 2 <= len(done) < 12
+    assert 2 <= len(done) < 6
     assert not (tmp_path / "table1.json").exists()
-    subprocess.run(command, check=True, capture_output=True)
-    assert len(list(parts.iterdir())) == 12
+    assert vvm(*options, tmp_path).exit_code == 0
+    assert len(list(parts.iterdir())) == 6
     assert {name: (parts / name).stat().st_mtime_ns for name in done} == done
     once = tmp_path / "once"
-    assert vvm(
-        "table1", "--quick", "--runs", 12, "--jobs", 1, "--out", once
-    ).exit_code == 0  # fmt: skip
+    assert vvm(*options, once).exit_code == 0
     assert files(tmp_path, "table1.csv", "table1.json") == files(once, "table1.csv", "table1.json")

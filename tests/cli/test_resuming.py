@@ -4,13 +4,13 @@ import contextlib
 import json
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
 import virtualvector
-from tests.cli.conftest import VVM, learned_rows, lines_of, until
+from tests import forking
+from tests.cli.conftest import COMMAND, learned_rows, lines_of, small_files, until
 from virtualvector import AutoVVMClassifier
 from virtualvector.cli.checkpoint import ModelFile, take_up
 from virtualvector.cli.run import Run
@@ -22,12 +22,10 @@ TABLE = [line + "\n" for line in lines_of(600)]
 HEADER = TABLE[0]
 
 # The command, with checkpoints that come in time for a test.
-HASTY = """
-from virtualvector.cli import run
-from virtualvector.cli.main import main
-run.SECONDS = 0.2
-main()
-"""
+HASTY = f"from virtualvector.cli import run; run.SECONDS = 0.2; {COMMAND}"
+
+# The command, as nohup runs it.
+HANGUPS_IGNORED = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {COMMAND}"
 
 
 def write(path, lines):
@@ -35,11 +33,11 @@ def write(path, lines):
 
 
 @contextlib.contextmanager
-def piping(folder, *arguments, lines=TABLE[:301], wait_for="256", command=(VVM,)):
+def piping(folder, *arguments, lines=TABLE[:301], wait_for="256", command=COMMAND):
     """Run the command on a pipe that stays open, until the table has a row of such a number."""
-    with subprocess.Popen(
-        [*command, "learn", "-", *arguments],
-        cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    with forking.start(
+        command, "learn", "-", *arguments,
+        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as run:  # fmt: skip
         run.stdin.writelines(lines)
         run.stdin.flush()
@@ -94,15 +92,12 @@ def test_appending_that_is_killed_early_is_done_again(vvm, tmp_path):
 
 
 def test_appending_to_a_full_disk_is_done_again(vvm, process, tmp_path):
-    import resource
-
     write(tmp_path / "one.csv", TABLE[:201])
     write(tmp_path / "two.csv", [HEADER, *TABLE[201:]])
     assert vvm("learn", "one.csv", "--model", "m.vvm", "-q", *FAST).code == 0
-    limit = 2000  # bytes: enough for the mark
     full = process(
         "learn", "two.csv", "--model", "m.vvm", "--append", "-q",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        before=small_files(2000),  # enough for the mark
     )  # fmt: skip
     assert full.code == 1
     assert vvm("learn", "two.csv", "--model", "m.vvm", "--resume", "-q").code == 0
@@ -249,7 +244,7 @@ def test_what_a_model_was_not_learned_with_is_refused(vvm, tmp_path, how, option
     ("options", "words"),
     [
         (("--seed", "7"), "--seed 7: the run began with --seed 0"),
-        (("--missing", "x"), "--missing ,x: the run began with --missing ,NA"),
+        (("--missing", "x"), "--missing x: the run began with no --missing"),
         (("--label", "x0"), "--label x0: the run began with --label outcome"),
         (("--new-classes",), "--new-classes"),
     ],
@@ -350,8 +345,7 @@ def test_a_signal_without_a_model_says_that_nothing_is_kept(tmp_path):
 
 
 def test_an_idle_pipe_is_saved(tmp_path):
-    command = (sys.executable, "-c", HASTY)
-    with piping(tmp_path, "--model", "m.vvm", *FAST, command=command) as run:
+    with piping(tmp_path, "--model", "m.vvm", *FAST, command=HASTY) as run:
         until(lambda: (tmp_path / "m.vvm").exists() and learned_rows(tmp_path / "m.vvm") == 300)
         kill(run)
     mark = json.loads((tmp_path / "m.vvm.run").read_text())
@@ -359,8 +353,7 @@ def test_an_idle_pipe_is_saved(tmp_path):
 
 
 def test_a_hangup_that_is_ignored_stays_so(tmp_path):
-    command = ("nohup", VVM)
-    with piping(tmp_path, "--model", "m.vvm", *FAST, command=command) as run:
+    with piping(tmp_path, "--model", "m.vvm", *FAST, command=HANGUPS_IGNORED) as run:
         run.send_signal(signal.SIGHUP)
         run.stdin.writelines(TABLE[301:])
         run.communicate()

@@ -118,11 +118,5 @@ def make_room(path: Path) -> Path | None:
     try:
         persistence.read_header(path)
     except ValueError as error:
-        raise BadInput(f"{error} It is not replaced: expected a model file or none.") from error
+        raise BadInput(f"{error} It is not replaced.") from error
     return kept_copy(path)
-
-
-def check_folder(path: Path | None, option: str) -> None:
-    """Raise if there is no folder to write a file into, before hours of learning."""
-    if path is not None and str(path) != "-" and not path.parent.is_dir():
-        raise BadInput(f"{option} {path}: there is no folder {path.parent}.")

@@ -190,6 +190,14 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
         print(f"Compiled in {perf_counter() - began[0]:.0f} s.", file=sys.stderr, flush=True)
 
 
+def compile_engine() -> None:
+    """Compile the engine, if that was never done, and say so."""
+    from virtualvector.learners import VVMClassifier
+
+    with compilation_notice():
+        VVMClassifier(1).fit([[1.0], [-1.0]], [1, 0]).predict_proba([[1.0]])
+
+
 @contextmanager
 def _notice() -> Iterator[None]:
     from rich.console import Console

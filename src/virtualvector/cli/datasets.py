@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from virtualvector.cli.options import JsonOption
 
-def datasets() -> None:
+
+def datasets(json: JsonOption = None) -> None:
     """List the data sets that are shipped.
 
     For example:
@@ -11,11 +13,20 @@ def datasets() -> None:
         vvm datasets
         vvm learn thyroid
     """
+    from virtualvector.cli.outputs import check_outputs, leaving_room_for
+    from virtualvector.cli.summary import write_json
     from virtualvector.streams import read
     from virtualvector.streams.sources import SHIPPED
 
-    for name in SHIPPED:
-        stream = read(name)
-        n_rows, n_columns = stream.rows.shape
-        classes = ", ".join(f"{c} ({(stream.labels == c).sum()})" for c in stream.classes.tolist())
-        print(f"{name:<12}{n_rows:>6} rows{n_columns:>5} columns   {classes}")
+    check_outputs([], [("--json", json)])
+    found = []
+    with leaving_room_for(json):
+        for name in SHIPPED:
+            stream = read(name)
+            n_rows, n_columns = stream.rows.shape
+            classes = {c: int((stream.labels == c).sum()) for c in stream.classes.tolist()}
+            listed = ", ".join(f"{label} ({count})" for label, count in classes.items())
+            print(f"{name:<12}{n_rows:>6} rows{n_columns:>5} columns   {listed}")
+            found.append({"name": name, "rows": n_rows, "columns": n_columns, "classes": classes})
+    if json is not None:
+        write_json({"datasets": found}, json)

@@ -12,11 +12,13 @@ import typer
 
 from virtualvector.escaping import LONGEST_MESSAGE, printable
 from virtualvector.persistence.errors import BadModelFile, CannotSave
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
 
 FAILED = 1
 BAD_INPUT = 2  # as for wrong options
+NOTHING_TO_LEARN = 3  # the input can be read, but there are no good rows, or only one class
 INTERRUPTED = 130
+NOBODY_READS = 141  # as shells have it for programs that the closed pipe of `| head` ends
 
 SHOW_TRACEBACK = "VVM_TRACEBACK"  # an environment variable: set it to see where a failure came from
 
@@ -37,16 +39,19 @@ def in_one_line(verb: Callable[P, None]) -> Callable[P, None]:
         except Exception as error:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
+            if isinstance(error, NothingToLearn):
+                _leave(str(error), NOTHING_TO_LEARN)
             if isinstance(error, BadInput | BadModelFile):
                 _leave(str(error), BAD_INPUT)
             if isinstance(error, CannotSave):
                 _leave(str(error), FAILED)
             if isinstance(error, BrokenPipeError):
                 _forget_output()
-                _leave("nobody reads the output any more", FAILED)
+                raise typer.Exit(NOBODY_READS) from None
             if isinstance(error, OSError) and error.filename:
-                missing = isinstance(error, FileNotFoundError)
-                _leave(f"{error.filename}: {error.strerror}", BAD_INPUT if missing else FAILED)
+                if isinstance(error, FileNotFoundError):
+                    _leave(f"{error.filename}: no such file.", BAD_INPUT)
+                _leave(f"{error.filename}: {error.strerror}.", FAILED)
             _leave(f"{type(error).__name__}: {error} ({SHOW_TRACEBACK}=1 shows where)", FAILED)
 
     return run

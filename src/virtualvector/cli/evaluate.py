@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from virtualvector.cli.console import print_facts, print_table
+from virtualvector.cli.console import print_facts
+from virtualvector.cli.measures import facts_of, lines_of, print_classes, print_cutoffs
 from virtualvector.cli.options import (
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
     JsonOption,
     LabelOption,
     MissingOption,
     ModelToRead,
+    NoHeaderOption,
     OnError,
     OnErrorOption,
+    QuoteOption,
     SeedOption,
     Sources,
+    dialect_of,
     reading,
 )
+from virtualvector.cli.outputs import check_outputs, leaving_room_for
 from virtualvector.escaping import quoted
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.columns import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from virtualvector.evaluation import Measures
     from virtualvector.streams import Batch
-
-MOST_CLASSES = 12  # in a confusion matrix that fits the screen
 
 
 def evaluate(
@@ -39,13 +45,20 @@ def evaluate(
     json: JsonOption = None,
     missing: MissingOption = None,
     format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    no_header: NoHeaderOption = False,
+    quote: QuoteOption = None,
     on_error: OnErrorOption = OnError.stop,
     seed: SeedOption = 0,
 ) -> None:
     """Measure a model on labelled rows. It stays as it is.
 
-    Prints the error, the log-loss, the Brier score, the calibration error
-    and the confusion matrix.
+    Prints the error and the log-loss beside those of guessing, the Brier
+    score, the calibration error, recall, precision, ROC-AUC and average
+    precision of each class, the confusion matrix and, for two classes,
+    where to cut if one kind of error costs more than the other.
 
     For example:
 
@@ -53,60 +66,46 @@ def evaluate(
     """
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.model_file import trained
-    from virtualvector.cli.summary import tell_left_out, write_json
+    from virtualvector.cli.summary import tell_left_out, tell_notes, tell_unseen, write_json
     from virtualvector.evaluation import Tally
 
+    check_outputs(source, [("--json", json)], format, model)
     known = trained(model)
     classes = known.classes
     tally = Tally(tuple(classes.tolist()))
-    confusion = np.zeros((len(classes), len(classes)), np.int64)
     options = reading(missing, format, on_error, seed)
+    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
+    unseen: Counter[str] = Counter()
     with (
         known.open(source, labelled=True, label=label or known.label, **options) as reader,
         compilation_notice(),
     ):
+        tell_notes(reader.notes)
         for batch in reader:
-            _check_known(batch, classes, reader.label)
-            predicted = known.probabilities(batch)
-            tally = tally.with_rows(batch.labels, predicted)
-            observed = np.searchsorted(classes, batch.labels)
-            np.add.at(confusion, (observed, predicted.argmax(axis=1)), 1)
+            labels = known.labels(batch)
+            _check_known(batch, labels, classes, reader.label)
+            unseen.update(known.unseen(batch))
+            tally = tally.with_rows(labels, known.probabilities(batch))
         tell_left_out(reader.problems, reader.skipped)
-    _print(tally.now.n_rows, tally.measures, classes.tolist(), confusion)
+        tell_unseen(unseen)
+    if tally.now.n_rows == 0:
+        raise NothingToLearn("Every row was left out; nothing was measured.")
+    facts = {"rows": tally.now.n_rows, **facts_of(tally)}
+    with leaving_room_for(json):
+        print_facts({"rows": f"{tally.now.n_rows:,}"} | lines_of(facts))
+        print_classes(facts)
+        print_cutoffs(facts)
     if json is not None:
-        result = {
-            "rows": tally.now.n_rows,
-            **tally.measures._asdict(),
-            "classes": classes.tolist(),
-            "confusion": confusion.tolist(),
-            "skipped": reader.skipped,
-        }
-        write_json(result, json)
+        write_json(facts | {"classes": classes.tolist(), "skipped": reader.skipped}, json)
 
 
-def _check_known(batch: Batch, classes: NDArray[np.str_], label: str | None) -> None:
-    strange = ~np.isin(batch.labels, classes)
+def _check_known(
+    batch: Batch, labels: NDArray[np.str_], classes: NDArray[np.str_], label: str | None
+) -> None:
+    strange = ~np.isin(labels, classes)
     if strange.any():
         row = int(np.argmax(strange))
         raise BadInput(
             f"{batch.place(row, label)}: found the class {quoted(str(batch.labels[row]))}; "
             f"expected one that the model knows: {listed(classes.tolist())}."
         )
-
-
-def _print(n_rows: int, measures: Measures, classes: list[str], confusion: Any) -> None:
-    facts = {
-        "rows": f"{n_rows:,}",
-        "error": f"{measures.error:.4f}",
-        "log-loss": f"{measures.log_loss:.4f}",
-        "Brier score": f"{measures.brier:.4f}",
-        "calibration error": f"{measures.calibration_error:.4f}  (15 bins)",
-    }
-    print_facts(facts)
-    print()
-    if len(classes) > MOST_CLASSES:
-        print(f"Confusion matrix of {len(classes)} classes: see --json")
-    else:
-        rows = zip(classes, confusion.tolist(), strict=True)
-        table = [[name, *map(str, counts)] for name, counts in rows]
-        print_table(("observed, predicted", *classes), table)

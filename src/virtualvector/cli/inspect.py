@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
 from virtualvector.cli.console import print_facts, print_table
 from virtualvector.cli.model_file import notes_of_learning
-from virtualvector.escaping import printable
+from virtualvector.cli.options import JsonOption
+from virtualvector.escaping import counted, in_a_list, printable
+
+if TYPE_CHECKING:
+    from virtualvector.evaluation import Measures
 
 HALF_WIDTH = 1.959964  # standard deviations on each side hold 95 % of a normal distribution
 MOST_POINTS = 10
 LONGEST = 60  # characters of a category among others
 MOST_COLUMNS = 4  # of a point
+_SHOWN = ("categorical_features", "experts")  # settings that are told otherwise
 
 
 class Weight(NamedTuple):
@@ -32,6 +37,7 @@ def inspect(
     most: Annotated[
         int, typer.Option(min=0, metavar="N", help="Weights to show, the most certain ones.")
     ] = 15,
+    json: JsonOption = None,
 ) -> None:
     """Say what a model is, what it has seen, and what it has learned.
 
@@ -43,20 +49,42 @@ def inspect(
         vvm inspect outcome.vvm
     """
     from virtualvector import persistence
+    from virtualvector.cli.outputs import check_outputs, leaving_room_for
+    from virtualvector.cli.summary import write_json
 
+    check_outputs([], [("--json", json)], model=file)
     saved = persistence.read(file)
-    _print_facts(file, saved)
-    found = _weights(saved.model)
-    if found:  # there are none for a single class: nothing is to be told apart
-        _print_weights(sorted(found, key=lambda w: -abs(w.mean) / max(w.deviation, 1e-300)), most)
-        _print_points(saved.model, list(dict.fromkeys(weight.column for weight in found)))
-    if hasattr(saved.model, "experts_"):
-        _print_experts(saved.model.experts_)
+    notes = notes_of_learning(file, saved.model, saved.about) or {}
+    weights = _weights(saved.model)
+    with leaving_room_for(json):
+        _print_facts(file, saved, notes)
+        if weights:  # there are none for a single class: nothing is to be told apart
+            _print_weights(weights, most)
+            _print_points(saved.model, list(dict.fromkeys(weight.column for weight in weights)))
+        if hasattr(saved.model, "experts_"):
+            _print_experts(saved.model.experts_)
+    if json is not None:
+        write_json(_for_machines(saved, notes, weights), json)
 
 
-def _print_facts(file: Path, saved: Any) -> None:
-    model, about, header = saved
-    about = notes_of_learning(file, model, about) or {}
+def _for_machines(saved: Any, notes: dict[str, Any], weights: list[Weight]) -> dict[str, Any]:
+    header = {name: value for name, value in saved.header.items() if name != "about"}
+    facts = {**header, "rows": saved.model.n_seen_, "label": notes.get("label")}
+    if "tally" in notes:
+        facts |= _measures(notes)._asdict()
+    facts["weights"] = [weight._asdict() for weight in weights]
+    facts["experts"] = getattr(saved.model, "experts_", [])
+    return facts
+
+
+def _measures(notes: dict[str, Any]) -> Measures:
+    from virtualvector.evaluation import Tally
+
+    return Tally.from_dict(notes["tally"]).measures
+
+
+def _print_facts(file: Path, saved: Any, about: dict[str, Any]) -> None:
+    model, _, header = saved
     names = _columns(model)
     facts = {
         "model": f"{header['learner']}, written by {header['program']}, format {header['format']}",
@@ -66,11 +94,10 @@ def _print_facts(file: Path, saved: Any) -> None:
         "classes": _listed([str(label) for label in model.classes_], 20),
         "label": about.get("label"),
         "columns": f"{len(names)}: {_listed(names, 6)}",
+        "categorical": _listed(_categorical(model, names), 6) or None,
     }
     if "tally" in about:
-        from virtualvector.evaluation import Tally
-
-        error, log_loss, brier, off = Tally.from_dict(about["tally"]).measures
+        error, log_loss, brier, off = _measures(about)
         facts["error"] = f"{error:.4f}, before each row was learned"
         facts["log-loss"] = f"{log_loss:.4f}"
         facts["Brier score"] = f"{brier:.4f}"
@@ -78,7 +105,8 @@ def _print_facts(file: Path, saved: Any) -> None:
     lost = model.counters_
     facts["points evicted"] = f"{lost['evicted']:,}"
     facts["pairs merged"] = f"{lost['merged']:,}"
-    facts |= {name: repr(value) for name, value in model.get_params().items()}
+    settings = {name: value for name, value in model.get_params().items() if name not in _SHOWN}
+    facts |= {name: repr(value) for name, value in settings.items() if value is not None}
     print_facts({name: text for name, text in facts.items() if text is not None})
 
 
@@ -87,13 +115,18 @@ def _short(name: str) -> str:
 
 
 def _listed(names: list[str], most: int) -> str:
-    shown = ", ".join(printable(name, LONGEST) for name in names[:most])
+    shown = ", ".join(in_a_list(name, LONGEST) for name in names[:most])
     return shown + (" …" if len(names) > most else "")
 
 
 def _columns(model: Any) -> list[str]:
     names = getattr(model, "feature_names_in_", None)
     return [f"x{k}" for k in range(model.n_features_in_)] if names is None else names.tolist()
+
+
+def _categorical(model: Any, names: list[str]) -> list[str]:
+    kinds = getattr(model, "is_categorical_", [])
+    return [name for name, is_categorical in zip(names, kinds, strict=False) if is_categorical]
 
 
 def _positives(model: Any) -> list[str]:
@@ -120,16 +153,17 @@ def _weights(model: Any) -> list[Weight]:
 
 def _print_weights(weights: list[Weight], most: int) -> None:
     n_classes = len({weight.of_class for weight in weights})
+    certain = sorted(weights, key=lambda w: -abs(w.mean) / max(w.deviation, 1e-300))[:most]
     rows = [
         [
             _short(w.column) + (f", for {_short(w.of_class)}" if n_classes > 1 else ""),
             f"{w.mean:+.3f}",
             f"{w.mean - HALF_WIDTH * w.deviation:+.3f} to {w.mean + HALF_WIDTH * w.deviation:+.3f}",
         ]
-        for w in weights[:most]
+        for w in certain
     ]
     of = f" for {printable(weights[0].of_class, LONGEST)}" if n_classes == 1 else ""
-    print(f"\nThe most certain of {len(weights)} weights{of}")
+    print(f"\nThe most certain of {counted(len(weights), 'weight')}{of}")
     print_table(("weight", "mean", "95 %"), rows)
 
 

@@ -10,16 +10,24 @@ import typer
 from virtualvector.cli.learner_options import Choice, Features, Learner
 from virtualvector.cli.options import (
     READING,
+    CategoricalOption,
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
+    IdOption,
+    IgnoreOption,
     JsonOption,
     LabelOption,
     MissingOption,
+    NoHeaderOption,
     OnError,
     OnErrorOption,
+    QuoteOption,
     SeedOption,
     Sources,
+    dialect_of,
     listed,
-    missing_texts,
 )
 
 LEARNING, KEEPING = "Learning", "Keeping"
@@ -28,18 +36,27 @@ LEARNING, KEEPING = "Learning", "Keeping"
 def learn(
     source: Sources,
     label: LabelOption = None,
-    categorical: Annotated[
-        str | None,
+    categorical: CategoricalOption = None,
+    ignore: IgnoreOption = None,
+    id: IdOption = None,
+    missing: MissingOption = None,
+    format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    no_header: NoHeaderOption = False,
+    quote: QuoteOption = None,
+    on_error: OnErrorOption = OnError.stop,
+    seed: SeedOption = None,
+    shuffle: Annotated[
+        bool | None,
         typer.Option(
-            metavar="COLUMN,...",
-            help="Columns that are categorical, whatever they look like.",
+            "--shuffle",
+            help="Read all rows first, into a temporary file, and learn them in a random order; "
+            "for tables that are sorted. Memory does not grow with them.",
             rich_help_panel=READING,
         ),
     ] = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = None,
     learner: Annotated[
         Learner | None,
         typer.Option(
@@ -98,7 +115,8 @@ def learn(
         typer.Option(
             min=1.0,
             metavar="N",
-            help="Multiplications per row that may be spent; by default a few hundred thousand.",
+            help="Multiplications per row that may be spent, and 12 bytes of memory for each; by "
+            "default a few hundred thousand, of very wide rows four million.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
@@ -200,24 +218,27 @@ def learn(
         zcat old.csv.gz | vvm learn - --model outcome.vvm --resume
         vvm learn today.parquet --model outcome.vvm --append
     """
-    from virtualvector.cli.checkpoint import check_folder
+    from virtualvector.cli.outputs import check_outputs
     from virtualvector.cli.run_options import RunOptions
     from virtualvector.cli.session import Handling, carry_out
     from virtualvector.cli.start import Asked, Mode
 
     _check_together(source, model, resume, append, passes)
-    for option, path in {"--model": model, "--report": report, "--json": json}.items():
-        check_folder(path, option)
+    written = (("--model", model), ("--report", report), ("--json", json))
+    check_outputs(source, written, format)
     choice = Choice(learner, buffer_size, features, label_noise, margin_noise, half_life, budget)
     choice.experts()  # wrong combinations are found before anything is read
     options = RunOptions(
         label=label,
         categorical=listed(categorical) if categorical is not None else None,
-        missing=missing_texts(missing),
+        missing=listed(missing) if missing is not None else None,
         seed=seed,
         classes=tuple(sorted(listed(classes))) if classes is not None else None,
         new_classes=new_classes,
         passes=passes,
+        shuffle=shuffle,
+        ignore=listed(ignore) if ignore is not None else None,
+        id=listed(id) if id is not None else None,
     )
     mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
     carry_out(
@@ -231,6 +252,7 @@ def learn(
             checkpoint_every=checkpoint_every,
             format=None if format is None else format.value,
             skip=on_error is OnError.skip,
+            dialect=dialect_of(delimiter, decimal, encoding, no_header, quote),
         ),
     )
 

@@ -60,8 +60,6 @@ class Choice(NamedTuple):
             return None
         if learner is Learner.adf:
             self._refuse("buffer_size")
-        if self.features is not Features.rbf:
-            self._refuse("budget")
         linear = self.features is not Features.rbf
         noise = (1.0 if linear else 0.1) if self.margin_noise is None else self.margin_noise
         merging = learner is Learner.vvm
@@ -81,7 +79,13 @@ class Choice(NamedTuple):
     def _buffer_size(self) -> int:
         return 30 if self.buffer_size is None else self.buffer_size
 
-    def model(self, columns: Sequence[Column], n_classes: int, seed: int) -> AutoVVMClassifier:
+    def model(
+        self,
+        columns: Sequence[Column],
+        n_classes: int,
+        seed: int,
+        missing: Sequence[str] | None = None,
+    ) -> AutoVVMClassifier:
         """Return what will learn rows of these columns, and about so many classes."""
         from virtualvector import AutoVVMClassifier
 
@@ -89,6 +93,7 @@ class Choice(NamedTuple):
             budget=self.budget,
             experts=self.experts(),
             categorical_features=[k for k, column in enumerate(columns) if column.categorical],
+            missing_values=None if missing is None else list(missing),
             n_classes=max(n_classes, 2),
             random_state=seed,
         )
@@ -107,9 +112,10 @@ class Choice(NamedTuple):
     def _check(self, expected: tuple[tuple[Expert, ...] | None, float | None]) -> None:
         asked = any(option is not None for option in self)
         if asked and (self.experts(), self.budget) != expected:
+            given = " ".join(f"{_option(name)} {value}" for name, value in self.as_dict().items())
             raise BadInput(
-                "The model has been learned with other options; expected the same ones, or none, "
-                "to go on with it."
+                f"{given}: the model has been learned with other options; expected the same ones, "
+                "or none, to go on with it."
             )
 
     def as_dict(self) -> dict[str, Any]:
@@ -127,8 +133,10 @@ class Choice(NamedTuple):
     def _refuse(self, *names: str) -> None:
         for name in names:
             if getattr(self, name) is not None:
-                option = "--" + name.replace("_", "-")
                 raise typer.BadParameter(
-                    f"{option} is not for --learner {self.learner or Learner.auto}"
-                    + (f" --features {self.features}." if name == "budget" else ".")
+                    f"{_option(name)} is not for --learner {self.learner or Learner.auto}."
                 )
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

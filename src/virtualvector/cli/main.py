@@ -58,6 +58,10 @@ def options(
         vvm learn rows.csv --label outcome --model outcome.vvm --report outcome.html
         vvm predict new.csv --model outcome.vvm --proba
         vvm learn --help
+
+    Leaves with 0 if all is well, 1 if something failed, 2 if the input or
+    the options are wrong, 3 if there was nothing to learn, predict or
+    measure, or only one class, and 128 + n if signal n stopped it.
     """
 
 
@@ -69,7 +73,8 @@ def _say(message: Warning | str, *where: Any) -> None:
 def main() -> None:
     """Run what was asked for on the command line, and leave with an exit code.
 
-    0 is fine, 1 the job failed, 2 the input or the options were wrong, 130 interrupted.
+    0 is fine, 1 the job failed, 2 the input or the options were wrong, 3 there was nothing to learn
+    or only one class, 130 interrupted.
     """
     warnings.showwarning = _say  # type: ignore[assignment]
     Signals.of_a_program = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.escaping import counted
 from virtualvector.persistence.errors import shortly
 from virtualvector.streams.bad_input import BadInput
 
@@ -29,35 +30,74 @@ class Trained(NamedTuple):
     about: dict[str, Any] | None  # notes of vvm learn
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that are handed on, as was said when it was learned."""
+        return self._said("id")
+
+    def _said(self, option: str) -> tuple[str, ...]:
+        options = (self.about or {}).get("options")
+        names = options.get(option) if isinstance(options, dict) else None
+        return tuple(map(str, names)) if isinstance(names, list) else ()
+
+    @property
     def classes(self) -> NDArray[np.str_]:
         """The classes as texts, sorted."""
         return np.sort(self._texts)
 
     @property
     def _texts(self) -> NDArray[np.str_]:
-        return np.array([str(label) for label in self.model.classes_.tolist()])
+        return class_texts(self.model)
 
     def open(self, sources: list[str], *, labelled: bool, **reading: Any) -> Reader:
         """Open rows that fit the model, or say by name what does not fit."""
         from virtualvector.streams import open_rows
 
         reading.setdefault("label", self.label)
+        reading["ignore"] = (*self._said("ignore"), *self.ids)
+        own = getattr(self.model, "missing_values", None) or ()
+        reading["missing"] = (*own, *reading.get("missing", ()))
         reader = open_rows(sources, labelled=labelled, columns=self.columns, **reading)
         n_expected, n_found = self.model.n_features_in_, len(reader.columns)
         if n_found != n_expected:
             raise BadInput(
-                f"{' '.join(sources)}: found {n_found} columns; expected {n_expected}, as in "
-                f"{self.path}, which has no names for them."
+                f"{' '.join(sources)}: found {counted(n_found, 'column')}; expected {n_expected}, "
+                f"as in {self.path}, which has no names for them."
             )
         return reader
 
     def probabilities(self, batch: Batch) -> NDArray[np.float64]:
         """Return the probability of each of `classes` for each row."""
         rows = batch.table
+        if not rows.num_rows:
+            return np.empty((0, len(self._texts)))
         if self.columns is None:
             rows = np.column_stack([np.asarray(column, float) for column in rows.columns])
         predicted: NDArray[np.float64] = self.model.predict_proba(rows)
         return predicted[:, np.argsort(self._texts)]
+
+    def labels(self, batch: Batch) -> NDArray[np.str_]:
+        """Return the labels of rows as `classes` are written, which mean the same."""
+        from virtualvector.learners.validation import as_learned
+
+        labels: NDArray[np.str_] = as_learned(batch.labels, self._texts, may_be_new=True)
+        return labels
+
+    def unseen(self, batch: Batch) -> dict[str, int]:
+        """Return how many values of each column are of categories that were never learned."""
+        if self.columns is None or not any(column.categorical for column in self.columns):
+            return {}
+        if not batch.table.num_rows:
+            return {}
+        counts = self.model.count_unseen(batch.table).tolist()
+        return dict(zip((column.name for column in self.columns), counts, strict=True))
+
+
+def class_texts(model: Any) -> NDArray[np.str_]:
+    """Return the classes of a model as texts, in their order."""
+    from virtualvector.values import spelled
+
+    labels = model.classes_.tolist()
+    return np.array([label if isinstance(label, str) else spelled(label) for label in labels])
 
 
 def trained(path: Path) -> Trained:
@@ -70,8 +110,7 @@ def trained(path: Path) -> Trained:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return Trained(path, model, None, None, None)
-    categorical = getattr(model, "is_categorical_", [False] * len(names))
-    columns = tuple(Column(str(n), bool(k)) for n, k in zip(names, categorical, strict=True))
+    columns = tuple(Column(*each) for each in _columns(model))
     return Trained(path, model, None if notes is None else notes["label"], columns, notes)
 
 
@@ -98,13 +137,22 @@ def _check_notes(model: Any, about: dict[str, Any]) -> None:
 
     if not isinstance(about["label"], str | None):
         raise ValueError(f"found the label {shortly(about['label'])}; expected a name")
-    names = getattr(model, "feature_names_in_", ())
-    categorical = getattr(model, "is_categorical_", ())
-    if about["columns"] != [[str(n), bool(k)] for n, k in zip(names, categorical, strict=False)]:
+    columns = _columns(model)
+    before = [column[:2] for column in columns]  # as format 3 had them
+    if about["columns"] not in (columns, before):
         raise ValueError(f"found columns {shortly(about['columns'])}; expected those of the model")
     for name in ("passes", "rows", "strange"):
         if type(about[name]) is not int or not 0 <= about[name] < 2**53:
             raise ValueError(f"found {name} {shortly(about[name])}; expected a number of them")
     tally = Tally.from_dict(about["tally"])
-    if tally.now.n_rows > model.n_seen_ or not {*tally.classes} <= {*map(str, model.classes_)}:
+    if tally.now.n_rows > model.n_seen_ or not {*tally.classes} <= {*class_texts(model).tolist()}:
         raise ValueError("found a tally of other rows or classes; expected those of the model")
+
+
+def _columns(model: Any) -> list[list[Any]]:
+    """Return the columns that a model knows by name, as notes have them."""
+    names = getattr(model, "feature_names_in_", ())
+    none = [False] * len(names)
+    categorical, times = (getattr(model, f"is_{kind}_", none) for kind in ("categorical", "time"))
+    each = zip(names, categorical, times, strict=True)
+    return [[str(name), bool(k), bool(t)] for name, k, t in each]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from virtualvector.streams import Dialect
 
 READING = "Reading"
 
@@ -50,6 +53,16 @@ LabelOption = Annotated[
     ),
 ]
 
+CategoricalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--categorical",
+        metavar="COLUMN,...",
+        help="Columns that are categorical, whatever they look like.",
+        rich_help_panel=READING,
+    ),
+]
+
 FormatOption = Annotated[
     Format | None,
     typer.Option("--format", help="If the name does not say it.", rich_help_panel=READING),
@@ -60,7 +73,7 @@ MissingOption = Annotated[
     typer.Option(
         "--missing",
         metavar="TEXT,...",
-        help="What stands for a missing value, beside nothing; by default NA, N/A, null and ?.",
+        help="What else stands for a missing value, beside nothing, NA, null, nan, none and ?.",
         rich_help_panel=READING,
     ),
 ]
@@ -74,13 +87,79 @@ OnErrorOption = Annotated[
     ),
 ]
 
+IgnoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ignore", metavar="COLUMN,...", help="Columns to leave out.", rich_help_panel=READING
+    ),
+]
+
+IdOption = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COLUMN,...",
+        help="Columns to leave out, but for the output of vvm predict.",
+        rich_help_panel=READING,
+    ),
+]
+
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="SIGN",
+        help="Between the fields of CSV; by default the header shows it. tab is one, too.",
+        rich_help_panel=READING,
+    ),
+]
+
+DecimalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        metavar="SIGN",
+        help="Before the decimals of a number in CSV: . or a comma; by default the rows show it.",
+        rich_help_panel=READING,
+    ),
+]
+
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text, such as latin-1; by default UTF-8, or UTF-16 if it begins so.",
+        rich_help_panel=READING,
+    ),
+]
+
+NoHeaderOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first line of CSV is a row; columns are called x1, x2 and so on.",
+        rich_help_panel=READING,
+    ),
+]
+
+QuoteOption = Annotated[
+    str | None,
+    typer.Option(
+        "--quote",
+        metavar="SIGN",
+        help='Around fields of CSV, by default "; none if there are none.',
+        rich_help_panel=READING,
+    ),
+]
+
 SeedOption = Annotated[
     int | None,
     typer.Option(
         min=0,
         max=2**32 - 1,
         metavar="S",
-        help="Of the order of a shipped data set.",
+        help="Of the order of a shipped data set, and of --shuffle.",
         rich_help_panel=READING,
     ),
 ]
@@ -95,7 +174,7 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        help="Summary to write, for machines; - for standard output.",
+        help="Summary to write, for machines; - for standard output, and nothing else there.",
         dir_okay=False,
         allow_dash=True,
     ),
@@ -114,19 +193,32 @@ def listed(texts: str | None) -> tuple[str, ...]:
     return () if texts is None else tuple(text.strip() for text in texts.split(","))
 
 
-def missing_texts(missing: str | None) -> tuple[str, ...] | None:
-    """Return what stands for a missing value, beside nothing; None if nobody said."""
-    return None if missing is None else ("", *listed(missing))
+def dialect_of(
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    no_header: bool,
+    quote: str | None,
+) -> Dialect:
+    """Return how text is written, as `virtualvector.streams.open_rows` takes it."""
+    from virtualvector.streams.dialect import Dialect
+
+    named = {"tab": "\t", "\\t": "\t"}
+    return Dialect(
+        named.get(str(delimiter), delimiter),
+        decimal,
+        encoding,
+        not no_header,
+        "" if quote == "none" else quote,
+    )
 
 
 def reading(
     missing: str | None, format: Format | None, on_error: OnError, seed: int | None
 ) -> dict[str, Any]:
     """Return the options of reading as `virtualvector.streams.open_rows` takes them."""
-    from virtualvector.streams import MISSING
-
     return {
-        "missing": missing_texts(missing) or MISSING,
+        "missing": listed(missing),
         "format": None if format is None else format.value,
         "on_error": on_error.value,
         "seed": seed or 0,

@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
+from virtualvector.cli.errors import say
 from virtualvector.cli.options import (
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
+    IdOption,
+    JsonOption,
     MissingOption,
     ModelToRead,
+    NoHeaderOption,
     OnError,
     OnErrorOption,
+    QuoteOption,
     SeedOption,
     Sources,
+    dialect_of,
+    listed,
     reading,
 )
 from virtualvector.escaping import cell, printable
+from virtualvector.streams.bad_input import NothingToLearn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from virtualvector.streams import Batch
 
 OTHER_DELIMITERS = ";\t|"  # of CSV, where the comma is the sign before decimals
 
@@ -32,22 +51,32 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV file to write, by default standard output.",
+            help="CSV file to write, by default - for standard output.",
             dir_okay=False,
+            allow_dash=True,
         ),
     ] = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Write the probability of each class, too.")
     ] = False,
+    json: JsonOption = None,
+    id: IdOption = None,
     missing: MissingOption = None,
     format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    no_header: NoHeaderOption = False,
+    quote: QuoteOption = None,
     on_error: OnErrorOption = OnError.stop,
     seed: SeedOption = 0,
 ) -> None:
     r"""Say the most probable class of each row, by a model that stays as it is.
 
-    Writes CSV, a line for each row. A column of labels is not needed, and
-    not looked at if there is one. Columns are found by name.
+    Writes CSV, a line for each row as it comes. A column of labels is not
+    needed, and not looked at if there is one. Columns are found by name.
+    Those of --id come first, as they are; so do those that were said when
+    it was learned. With --on-error skip, a bad row has an empty prediction.
 
     A class that a spreadsheet would take for a formula, as it begins with
     = + - or @ and is no number, has an apostrophe in front: '=1+1. On a
@@ -58,33 +87,88 @@ def predict(
         vvm predict new.csv --model outcome.vvm --proba --output said.csv
         tail -f log.csv | vvm predict - --model outcome.vvm
     """
-    from virtualvector.cli.checkpoint import check_folder
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.model_file import trained
-    from virtualvector.cli.summary import tell_left_out
+    from virtualvector.cli.outputs import STANDARD_OUTPUT, check_outputs, is_standard_output
+    from virtualvector.cli.summary import (
+        called,
+        tell_left_out,
+        tell_notes,
+        tell_unseen,
+        write_json,
+    )
     from virtualvector.persistence.disk import written_at_once
 
-    check_folder(output, "--output")
+    output = output or Path(STANDARD_OUTPUT)
+    check_outputs(source, [("--output", output), ("--json", json)], format, model)
     known = trained(model)
-    classes = known.classes.tolist()
+    options = reading(missing, format, on_error, seed)
+    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
+    options["ids"] = listed(id)
+    options["ids_if_there"] = known.ids if id is None else ()
+    unseen: Counter[str] = Counter()
     with (
-        known.open(source, labelled=False, **reading(missing, format, on_error, seed)) as reader,
-        written_at_once(output) if output else nullcontext(sys.stdout) as file,
+        known.open(source, labelled=False, **options) as reader,
+        nullcontext(sys.stdout) if is_standard_output(output) else written_at_once(output) as file,
         compilation_notice(),
     ):
         # A terminal obeys what it is sent; any other program is to have the class itself.
-        fit = printable if output is None and sys.stdout.isatty() else str
-        shown = [fit(cell(label)) for label in classes]
-        lines = csv.writer(file, lineterminator="\n", quoting=_quoting(classes))
-        lines.writerow(["predicted", *(fit(f"p({label})") for label in classes if proba)])
+        fit = printable if file is sys.stdout and sys.stdout.isatty() else str
+        tell_notes(reader.notes)
+        lines = _Lines(file, reader.ids, known.classes.tolist(), proba, fit)
         for batch in reader:
-            predicted = known.probabilities(batch)
-            for row, best in zip(
-                predicted.tolist(), predicted.argmax(axis=1).tolist(), strict=True
-            ):
-                lines.writerow([shown[best], *(row if proba else ())])
-            file.flush()
-        tell_left_out(reader.problems, reader.skipped)
+            lines.write(known.probabilities(batch), batch)
+            unseen.update(known.unseen(batch))
+        tell_left_out(reader.problems, reader.skipped, "no prediction")
+        tell_unseen(unseen)
+        if reader.skipped:
+            say(f"vvm: {reader.skipped:,} of {lines.n_rows:,} rows have an empty prediction.")
+    if json is not None:
+        counts = {"rows": lines.n_rows, "skipped": reader.skipped}
+        write_json({**counts, "classes": known.classes.tolist(), "output": str(output)}, json)
+    if lines.n_rows == reader.skipped:
+        what = "Every row was left out" if lines.n_rows else f"{called(source)}: found no rows"
+        raise NothingToLearn(f"{what}; nothing was predicted.")
+
+
+class _Lines:
+    """Lines of CSV, of which the n-th is about the n-th row, whether it could be read or not."""
+
+    def __init__(
+        self,
+        file: TextIO,
+        ids: Sequence[str],
+        classes: list[str],
+        proba: bool,
+        fit: Callable[[str], str],
+    ) -> None:
+        self._file, self._proba, self._fit = file, proba, fit
+        self._lines = csv.writer(file, lineterminator="\n", quoting=_quoting(classes))
+        self._classes = [fit(cell(label)) for label in classes]
+        head = ["predicted", *(fit(f"p({label})") for label in classes if proba)]
+        self._lines.writerow([*(fit(cell(name)) for name in ids), *head])
+        self._file.flush()
+        self._empty = [""] * len(head)
+        self.n_rows = 0
+
+    def write(self, predicted: NDArray[np.float64], batch: Batch) -> None:
+        """Write the predictions of those rows that were kept, and empty ones for the others."""
+        said = [
+            [self._classes[best], *(row if self._proba else ())]
+            for row, best in zip(predicted.tolist(), predicted.argmax(axis=1).tolist(), strict=True)
+        ]
+        if batch.kept is not None:
+            known = iter(said)
+            said = [next(known) if is_kept else self._empty for is_kept in batch.kept.tolist()]
+        if batch.ids is not None:
+            ids = zip(*(column.to_pylist() for column in batch.ids.columns), strict=True)
+            said = [
+                [*(self._fit(cell(text or "")) for text in own), *line]
+                for own, line in zip(ids, said, strict=True)
+            ]
+        self._lines.writerows(said)
+        self._file.flush()  # whoever waits for an answer is not to wait for the next row
+        self.n_rows += len(said)
 
 
 def _quoting(labels: list[str]) -> Literal[0, 2]:

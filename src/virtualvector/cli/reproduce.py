@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from virtualvector.cli.console import progress
+from virtualvector.cli.console import compile_engine, progress
 from virtualvector.cli.errors import say
 from virtualvector.escaping import printable
 
@@ -67,7 +67,7 @@ def reproduce(
         + ["--quick"] * quick
     )
     out.mkdir(parents=True, exist_ok=True)
-    _compile()
+    compile_engine()  # once, and not in every process to come
     try:
         for name in names:
             run(EXPERIMENTS[name], options, out, jobs or os.cpu_count() or 1, progress)
@@ -77,10 +77,3 @@ def reproduce(
         say(f"What is done is kept in {out / 'parts'}; the same command goes on.")
         raise
     print(printable(f"Report: {out / 'report.md'}, {out / 'report.html'}"))
-
-
-def _compile() -> None:
-    """Compile the engine once, if that was never done, and not in every process to come."""
-    from virtualvector.learners import VVMClassifier
-
-    VVMClassifier(1).fit([[1.0], [-1.0]], [1, 0]).predict_proba([[1.0]])

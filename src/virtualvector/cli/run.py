@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.cli.model_file import class_texts
 from virtualvector.cli.signals import Signals
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.learners.validation import as_learned
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.digest import RowDigest
 
 if TYPE_CHECKING:
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     from virtualvector.cli.console import Show
     from virtualvector.evaluation import Tally
     from virtualvector.streams import Batch, Column, Reader
+    from virtualvector.streams.shuffle import ShuffledReader
     from virtualvector.types import Labels
 
 AT_ONCE = 1024  # rows
+LEAST_AT_ONCE = 32  # however long that takes: for few rows, most of it is copying what is known
 WELCOME = 1000  # rows in which classes may come that were not declared
 MOST_PROBLEMS = 10  # that are told
 SECONDS = 10.0  # between two checkpoints, at the most
@@ -87,18 +91,20 @@ class Run:
     new_classes: bool = False
     skip: bool = False
     problems: list[str] = field(default_factory=list)  # the first few
+    observed: set[str] = field(default_factory=set)  # classes of the rows that were learned
     _digest: RowDigest | None = None  # of the rows of this pass
     _at_once: int = AT_ONCE
     _is_test: bool = True  # rows are new to the model
     _saved: Progress | None = None
     _saved_at: float = field(default_factory=perf_counter)
 
-    def learn(self, reader: Reader, n_passes: int = 1) -> None:
+    def learn(self, reader: Reader | ShuffledReader, n_passes: int = 1) -> None:
         """Learn what comes, in one pass or several, of which only the first is a test.
 
         If all passes are finished, learn what the stream has grown by since the only one.
         """
         self.signals.idle = self._checkpoint_if_late
+        is_new = self.progress.n_passes == 0 and self.progress.n_rows == 0
         try:
             if self.progress.n_passes >= n_passes:
                 self._grow(reader, n_passes)
@@ -106,8 +112,8 @@ class Run:
                 self._is_test = self.progress.n_passes == 0
                 for batch in self._ahead(reader):
                     self._learn(batch)
-                if not self.progress.is_fitted:
-                    raise BadInput("Every row was left out; expected some that can be learned.")
+                if is_new and not self.observed:
+                    raise NothingToLearn("Every row was left out; nothing was learned.")
                 n_finished = self.progress.n_passes + 1
                 after = self.progress._replace(n_passes=n_finished)
                 self.progress = after if n_finished == n_passes else after.from_the_start()
@@ -116,7 +122,7 @@ class Run:
             with self.signals.shielded():
                 self._checkpoint()
 
-    def _grow(self, reader: Reader, n_passes: int) -> None:
+    def _grow(self, reader: Reader | ShuffledReader, n_passes: int) -> None:
         for batch in self._ahead(reader):
             if n_passes > 1:
                 raise BadInput(
@@ -126,7 +132,7 @@ class Run:
                 )
             self._learn(batch)
 
-    def _ahead(self, reader: Reader) -> Iterator[Batch]:
+    def _ahead(self, reader: Reader | ShuffledReader) -> Iterator[Batch]:
         """Yield what has not been learned yet, once it is clear that the rest is what was."""
         n_learned, n_read = self.progress.n_rows, 0
         self._digest = RowDigest(reader.columns)
@@ -167,7 +173,7 @@ class Run:
         self._digest = digest
         seconds = perf_counter() - began
         if seconds > STEP_SECONDS:
-            self._at_once = max(self._at_once // 2, 1)
+            self._at_once = max(self._at_once // 2, LEAST_AT_ONCE)
         elif seconds < STEP_SECONDS / 4:
             self._at_once = min(self._at_once * 2, AT_ONCE)
         self._end_step()
@@ -190,30 +196,49 @@ class Run:
         model = self.progress.model
         if not self.progress.is_fitted:
             return ~np.isin(labels, self.classes) if self.classes else np.zeros(len(labels), bool)
-        if model.takes_new_classes_:
+        if model.takes_new_classes_ and (self.new_classes or not self._appends):
             return np.zeros(len(labels), bool)
-        return ~np.isin(labels, model.classes_)
+        return ~np.isin(self._spelled(labels), class_texts(model))
+
+    @property
+    def _appends(self) -> bool:
+        """Whether rows of another source have been learned before this one."""
+        progress = self.progress
+        return progress.model.n_seen_ + progress.n_strange > progress.n_rows
+
+    def _spelled(self, labels: Labels) -> Labels:
+        """Return labels as the model's classes are written, which mean the same."""
+        if not self.progress.is_fitted:
+            return labels
+        return as_learned(labels, class_texts(self.progress.model), may_be_new=True)
 
     def _problem(self, batch: Batch, row: int) -> str:
         known = self.progress.tally.classes or self.classes
+        hint = "; labels come in blocks, and --shuffle mixes them"
+        in_blocks = self.progress.tally.label_order.in_blocks
         return (
             f"{batch.place(row, self.label)}: found the class {str(batch.labels[row])!r}; expected "
-            f"one of {', '.join(map(repr, known))} (--new-classes lets others come at any time)."
+            f"one of {', '.join(map(repr, known))} (--new-classes lets others come at any time"
+            f"{hint if in_blocks else ''})."
         )
 
     def _after(self, batch: Batch, strange: NDArray[np.bool_]) -> Progress:
         """Return the progress after some more rows."""
         before = self.progress
         model, tally = copy(before.model), before.tally
-        table, labels, _ = batch
+        table, labels = batch.table, self._spelled(batch.labels)
         if strange.any():
             table, labels = table.filter(~strange), labels[~strange]
         if len(labels):
+            self.observed.update(labels.tolist())
             # Declared in the first call; none declared: they are taken as they come.
             classes = None if before.is_fitted else list(self.classes)
             predicted = model.predict_then_learn(table, labels, classes)
             if self._is_test:
-                tally = tally.with_rows(labels, np.asarray(predicted.probabilities), model.classes_)
+                texts = class_texts(model)
+                order = np.argsort(texts)
+                probabilities = np.asarray(predicted.probabilities)[:, order]
+                tally = tally.with_rows(labels, probabilities, texts[order])
         after = before._replace(
             model=model,
             tally=tally,
@@ -249,8 +274,8 @@ class Run:
 def _other(found: str) -> str:
     return (
         f"This is not the source that the model was learning: {found}; expected the same rows, "
-        "and perhaps more behind them. --append learns these on top of what was learned; without "
-        "--resume a new model is learned."
+        "and perhaps more behind them, or none with --shuffle. --append learns these on top of "
+        "what was learned; without --resume a new model is learned."
     )
 
 
@@ -260,7 +285,9 @@ def warm_up(model: AutoVVMClassifier, columns: Sequence[Column]) -> None:
     from sklearn.base import clone
 
     cells = {
-        column.name: pa.array(["a", "b"] if column.categorical else [0.0, 1.0])
+        column.name: pa.array([0, 1], pa.timestamp("us"))
+        if column.time
+        else pa.array(["a", "b"] if column.categorical else [0.0, 1.0])
         for column in columns
     }
     clone(model).partial_fit(pa.table(cells), ["a", "b"]).predict_proba(pa.table(cells))

@@ -21,6 +21,9 @@ class RunOptions(NamedTuple):
     classes: tuple[str, ...] | None = None
     new_classes: bool | None = None
     passes: int | None = None
+    shuffle: bool | None = None
+    ignore: tuple[str, ...] | None = None
+    id: tuple[str, ...] | None = None
 
     def over(self, earlier: RunOptions) -> RunOptions:
         """Return what is given here, and elsewhere what was given earlier."""
@@ -29,9 +32,7 @@ class RunOptions(NamedTuple):
 
     def with_defaults(self) -> RunOptions:
         """Return what holds where nothing was given; the label is found in the source."""
-        from virtualvector.streams import MISSING
-
-        return self.over(RunOptions(None, (), MISSING, 0, (), False, 1))
+        return self.over(RunOptions(None, (), (), 0, (), False, 1, False, (), ()))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what is given as JSON has it."""
@@ -61,6 +62,8 @@ class RunOptions(NamedTuple):
 
     def check_fits(self, model: Checkpoint) -> None:
         """Raise if something is asked of a model that it can no longer do."""
+        from virtualvector.cli.model_file import class_texts
+
         categorical = [column.name for column in model.columns if column.categorical]
         for name in self.categorical or ():
             if name not in categorical:
@@ -69,7 +72,7 @@ class RunOptions(NamedTuple):
                     f"some of {', '.join(map(repr, categorical)) or 'none'}, or nothing."
                 )
         learner = model.progress.model
-        known = tuple(sorted(map(str, learner.classes_.tolist())))
+        known = tuple(sorted(class_texts(learner).tolist()))
         if self.classes and not learner.takes_new_classes_ and tuple(sorted(self.classes)) != known:
             raise BadInput(
                 f"{_option('classes', self.classes)}: the model knows {', '.join(known)}, and no "

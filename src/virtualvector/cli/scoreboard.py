@@ -43,17 +43,22 @@ def _cells(outcome: Outcome) -> list[str]:
     ]  # fmt: skip
 
 
-def write_files(folder: Path, result: Comparison, about: dict[str, Any], title: str) -> None:
-    """Write the picture as PNG and SVG and the table as CSV and JSON, errors as shares.
+def summarise(result: Comparison, about: dict[str, Any]) -> dict[str, Any]:
+    """Return what came out, for machines; errors are shares."""
+    records = [_record(outcome) for outcome in result.outcomes]
+    return {**about, "learners": records, "left_out": result.left_out}
+
+
+def write_files(folder: Path, result: Comparison, summary: dict[str, Any], title: str) -> None:
+    """Write the picture as PNG and SVG and the table as CSV and JSON.
 
     But for the seconds, the same numbers give the same bytes.
     """
-    records = [_record(outcome) for outcome in result.outcomes]
+    records = summary["learners"]
     with (folder / "table.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, records[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
-    summary = {**about, "learners": records, "left_out": result.left_out}
     (folder / "table.json").write_text(as_json(summary) + "\n", encoding="utf-8")
     _write_picture(folder, result, title)
 

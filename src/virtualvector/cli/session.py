@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,21 +11,29 @@ from typing import NamedTuple
 
 from virtualvector.cli.checkpoint import Checkpoint, ModelFile
 from virtualvector.cli.console import compilation_notice, live
+from virtualvector.cli.errors import say
 from virtualvector.cli.mark import MarkFile, marking
+from virtualvector.cli.model_file import class_texts
+from virtualvector.cli.outputs import leaving_room_for
 from virtualvector.cli.run import Progress, Run, warm_up
 from virtualvector.cli.signals import Signals, Stopped
 from virtualvector.cli.start import Asked, Start, begin
 from virtualvector.cli.summary import (
+    called,
     introduce,
     print_summary,
     summarise,
+    tell_blocks,
+    tell_given_up,
     tell_left_out,
     write_json,
     write_report,
 )
+from virtualvector.escaping import counted, quoted
 from virtualvector.evaluation import Tally
-from virtualvector.streams import Reader, open_rows
-from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams import Dialect, Reader, open_rows
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
+from virtualvector.streams.shuffle import ShuffledReader
 
 
 class Handling(NamedTuple):
@@ -38,6 +47,7 @@ class Handling(NamedTuple):
     checkpoint_every: int | None
     format: str | None
     skip: bool
+    dialect: Dialect
 
 
 def carry_out(asked: Asked, handling: Handling) -> None:
@@ -50,7 +60,7 @@ def carry_out(asked: Asked, handling: Handling) -> None:
             if marks is not None and not start.is_marked:
                 marks.write(asked.sources, start.appends, before.options, start.choice)
             if not quiet:
-                introduce(asked.sources, reader)
+                introduce(asked.sources, reader, is_label_asked=asked.options.label is not None)
             with compilation_notice(quiet):
                 warm_up(before.progress.model, reader.columns)
             began = perf_counter()
@@ -67,22 +77,52 @@ def carry_out(asked: Asked, handling: Handling) -> None:
                     skip=handling.skip,
                 )
                 with _saying_what_is_kept(run, handling.model, signals):
-                    run.learn(reader, before.options.passes or 1)
+                    try:
+                        run.learn(reader, before.options.passes or 1)
+                    except NothingToLearn:
+                        tell_left_out(reader.problems + run.problems, _n_skipped(reader, run))
+                        if marks is not None and not start.is_marked:
+                            marks.remove()  # there is nothing to go on with
+                        raise
             seconds = perf_counter() - began
             if marks is not None:
                 marks.remove()
-            n_skipped = reader.skipped + run.progress.n_strange
+            n_skipped = _n_skipped(reader, run)
             problems = reader.problems + run.problems
         after = before._replace(progress=run.progress)
         n_new = after.progress.tally.now.n_rows - before.progress.tally.now.n_rows
         result = summarise(after, n_new, seconds, n_skipped)
         tell_left_out(problems, n_skipped)
+        tell_blocks(result)
         if not quiet:
-            print_summary(result)
+            tell_given_up(result)
+            if n_new == 0 and run.progress.n_passes == before.progress.n_passes:
+                say(f"{called(asked.sources)}: all of it had been learned; there is nothing new.")
+            with leaving_room_for(handling.json):
+                print_summary(result)
         if handling.json is not None:
             write_json(result, handling.json)
         if handling.report is not None:
             write_report(after, result, " ".join(asked.sources), handling.report)
+        _check_classes(before, run)
+
+
+def _n_skipped(reader: Reader | ShuffledReader, run: Run) -> int:
+    return reader.skipped + run.progress.n_strange
+
+
+def _check_classes(before: Checkpoint, run: Run) -> None:
+    """Raise if all rows ever learned are of one class, whatever else was declared."""
+    model = before.progress.model
+    known = class_texts(model).tolist() if before.progress.is_fitted else ()
+    seen = {*known, *run.observed}
+    if len(seen) == 1:
+        only = quoted(seen.pop())
+        n_rows = run.progress.tally.now.n_rows
+        raise NothingToLearn(
+            f"Found only the class {only} in {counted(n_rows, 'row')}: there was nothing to tell "
+            "apart; expected two classes or more."
+        )
 
 
 @contextmanager
@@ -94,21 +134,28 @@ def _starting(asked: Asked, handling: Handling) -> Iterator[tuple[Start, MarkFil
         yield begin(asked, handling.model, marks, handling.quiet), marks
 
 
-def _open(asked: Asked, start: Start, handling: Handling) -> Reader:
+def _open(asked: Asked, start: Start, handling: Handling) -> Reader | ShuffledReader:
     options, before = start.options, start.before
-    return open_rows(
+    reader = open_rows(
         asked.sources,
         label=options.label or (before.label if before else None),
         columns=before.columns if before else None,
         categorical=(options.categorical or ()) if before is None else (),
+        ignore=(*(options.ignore or ()), *(options.id or ())),
         missing=options.missing or (),
+        dialect=handling.dialect,
         seed=options.seed or 0,
         format=handling.format,
         on_error="skip" if handling.skip else "stop",
     )
+    if not options.shuffle:
+        return reader
+    if not handling.quiet:
+        print("Reading all rows first, to shuffle them …", file=sys.stderr, flush=True)
+    return ShuffledReader(reader, options.seed or 0)
 
 
-def _first(start: Start, reader: Reader) -> Checkpoint:
+def _first(start: Start, reader: Reader | ShuffledReader) -> Checkpoint:
     """Return what is known before the first row."""
     label = str(reader.label)
     options = start.options._replace(label=label)
@@ -116,7 +163,8 @@ def _first(start: Start, reader: Reader) -> Checkpoint:
         return start.before._replace(label=label, options=options)
     declared = tuple(sorted(options.classes or reader.classes or ()))
     n_classes = len(declared or reader.first_classes)
-    model = start.choice.model(reader.columns, n_classes, options.seed or 0)
+    missing = options.missing or None
+    model = start.choice.model(reader.columns, n_classes, options.seed or 0, missing)
     return Checkpoint(Progress(model, Tally(declared)), label, reader.columns, options)
 
 
@@ -136,14 +184,17 @@ def _saying_what_is_kept(run: Run, model: Path | None, signals: Signals) -> Iter
         n_rows = run.progress.tally.now.n_rows
         if signals.stop is not None:
             raise signals.stop.saying(_kept(n_rows, model)) from None
-        if model is None or n_rows == 0 or not isinstance(end, BadInput):
+        is_bad_row = isinstance(end, BadInput) and not isinstance(end, NothingToLearn)
+        if model is None or n_rows == 0 or not is_bad_row:
             raise
-        raise BadInput(f"{end} The {n_rows:,} rows before it are in {model}.") from end
+        before = "The row before it is" if n_rows == 1 else f"The {n_rows:,} rows before it are"
+        raise BadInput(f"{end} {before} in {model}.") from end
 
 
 def _kept(n_rows: int, model: Path | None) -> str:
     if n_rows == 0:
         return "nothing had been learned yet."
+    learned = "the row learned is" if n_rows == 1 else f"the {n_rows:,} rows learned are"
     if model is None:
-        return f"the {n_rows:,} rows learned are lost, as there was no --model."
-    return f"the {n_rows:,} rows learned are in {model}; the same with --resume goes on."
+        return f"{learned} lost, as there was no --model."
+    return f"{learned} in {model}; the same with --resume goes on."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
 from virtualvector.cli.checkpoint import Checkpoint, check_same_source, make_room, take_up
+from virtualvector.cli.errors import say
 from virtualvector.cli.learner_options import Choice
 from virtualvector.cli.mark import Mark, MarkFile, digest_of
 from virtualvector.cli.run_options import RunOptions
@@ -62,7 +62,7 @@ def begin(asked: Asked, model: Path, marks: MarkFile, quiet: bool) -> Start:
         return _append(asked, take_up(model))
     old = make_room(model)
     if old is not None and not quiet:
-        print(f"{model}: there was one before, which is now {old}.", file=sys.stderr)
+        say(f"{model}: the model that was there is kept as {old}.")
     return _anew(asked)
 
 
@@ -74,7 +74,7 @@ def _append(asked: Asked, before: Checkpoint) -> Start:
     asked.options.check_fits(before)
     asked.choice.check_same(before.progress.model)
     progress = before.progress._replace(n_passes=0).from_the_start()
-    told = before.options._replace(passes=None)  # which was about another source
+    told = before.options._replace(passes=None, shuffle=None)  # which were about another source
     options = asked.options.over(told).with_defaults()
     return Start(before._replace(progress=progress, options=options), options, Choice())
 
@@ -101,7 +101,7 @@ def _from_checkpoint(asked: Asked, model: Path) -> Start:
     before = take_up(model)
     check_same_source(model, before)
     begun = before.options._replace(label=before.label)
-    asked.options.check_same(begun, "label", "missing", "seed", "passes")
+    asked.options.check_same(begun, "label", "missing", "seed", "passes", "shuffle")
     asked.options.check_fits(before)
     asked.choice.check_same(before.progress.model)
     options = asked.options.over(begun).with_defaults()

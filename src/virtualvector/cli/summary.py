@@ -2,39 +2,74 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from virtualvector.cli.console import print_facts
+from virtualvector.cli.errors import say
+from virtualvector.cli.measures import facts_of, in_blocks, lines_of, print_classes
+from virtualvector.cli.outputs import is_standard_output
+from virtualvector.escaping import as_json, counted, quoted
 from virtualvector.persistence.disk import written_at_once
+from virtualvector.streams.schema import AS_ASKED
+from virtualvector.streams.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from virtualvector.cli.checkpoint import Checkpoint
     from virtualvector.streams import Reader
+    from virtualvector.streams.shuffle import ShuffledReader
 
 _MOST_CLASSES = 10  # that are named
 
 
-def introduce(source: list[str], reader: Reader) -> None:
+def introduce(source: list[str], reader: Reader | ShuffledReader, is_label_asked: bool) -> None:
     """Say what will be learned from."""
+    tell_notes(reader.notes)
+    is_known = reader.label_reason == AS_ASKED and not is_label_asked
+    reason = "as learned before" if is_known else reader.label_reason
     n_categorical = sum(column.categorical for column in reader.columns)
-    kinds = f", {n_categorical} of them categorical" if n_categorical else ""
-    print(
-        f"{' '.join(source)}: {len(reader.columns)} columns{kinds}. "
-        f"Label: {reader.label!r}, {reader.label_reason}.",
-        file=sys.stderr,
-        flush=True,
+    kinds = f", {n_categorical:,} of them categorical" if n_categorical else ""
+    hurry = ""
+    if reader.n_in_time is not None:
+        came = "the only row" if reader.n_in_time == 1 else f"the {reader.n_in_time} rows"
+        hurry = f", by {came} that came within a second"
+    say(
+        f"{called(source)}: {counted(len(reader.columns), 'column')}{kinds}{hurry}. "
+        f"Label: {quoted(str(reader.label))}, {reason}."
     )
 
 
-def tell_left_out(problems: list[str], n_skipped: int) -> None:
+def called(sources: list[str]) -> str:
+    """Return what to call what rows are read from."""
+    return " ".join("standard input" if source == STANDARD_INPUT else source for source in sources)
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Say on standard error what was found out about a source, and what is left out of it."""
+    for note in notes:
+        say(note)
+
+
+def tell_unseen(counts: dict[str, int]) -> None:
+    """Say how many values were of categories that a model has never seen, by column."""
+    many = [f"{quoted(name)} ({n:,})" for name, n in counts.items() if n]
+    if many:
+        more = f" and {len(many) - _MOST_CLASSES} more columns" if len(many) > _MOST_CLASSES else ""
+        say(
+            f"{sum(counts.values()):,} values are of categories never seen in learning: "
+            f"{', '.join(many[:_MOST_CLASSES])}{more}."
+        )
+
+
+def tell_left_out(problems: list[str], n_skipped: int, fate: str = "left out") -> None:
     """Say on standard error which rows were left out, or the first of them."""
     for problem in problems[:n_skipped]:
-        print("vvm: left out:", problem, file=sys.stderr)
+        say(f"vvm: {fate}: {problem}")
     if n_skipped > len(problems):
-        print(f"vvm: left out: {n_skipped - len(problems):,} more rows", file=sys.stderr)
+        n_more = n_skipped - len(problems)
+        say(f"vvm: {fate}: {counted(n_more, 'more row')}.")
 
 
 def summarise(learned: Checkpoint, n_new: int, seconds: float, n_skipped: int) -> dict[str, Any]:
@@ -43,7 +78,7 @@ def summarise(learned: Checkpoint, n_new: int, seconds: float, n_skipped: int) -
     counters = model.counters_
     return {
         "rows": tally.now.n_rows,
-        **tally.measures._asdict(),
+        **facts_of(tally),
         "rows_per_second": n_new / seconds,
         "bytes": model.n_bytes_,
         "evicted": counters["evicted"],
@@ -57,6 +92,7 @@ def summarise(learned: Checkpoint, n_new: int, seconds: float, n_skipped: int) -
         "skipped": n_skipped,
         "experts": len(model.experts_),
         "awake": model.n_awake_,
+        "given_up": model.given_up_,
         "passes": learned.progress.n_passes,
     }
 
@@ -68,27 +104,48 @@ def print_summary(facts: dict[str, Any]) -> None:
     shown = {
         "rows": f"{facts['rows']:,}",
         "classes": ", ".join(classes[:_MOST_CLASSES]) + more,
-        "error": f"{facts['error']:.4f}",
-        "log-loss": f"{facts['log_loss']:.4f}",
-        "Brier score": f"{facts['brier']:.4f}",
-        "calibration error": f"{facts['calibration_error']:.4f}  (15 bins)",
+        **lines_of(facts),
         "experts": f"{facts['experts']}, {facts['awake']} awake",
         "points evicted": f"{facts['evicted']:,}",
         "pairs merged": f"{facts['merged']:,}",
         "missing values": f"{facts['missing']:,}",
         "rows left out": f"{facts['skipped']:,}",
         "bytes": f"{facts['bytes']:,}",
-        "seconds": f"{facts['seconds']:.1f}  ({facts['rows_per_second']:,.0f} rows per second)",
+        "seconds": f"{facts['seconds']:.1f}{_speed(facts)}",
     }
     seldom = {"missing values": facts["missing"], "rows left out": facts["skipped"]}
     print()
     print_facts({name: text for name, text in shown.items() if seldom.get(name, 1)})
+    print_classes(facts)
+
+
+def tell_given_up(facts: dict[str, Any]) -> None:
+    """Say on standard error what the budget did not pay for."""
+    for each in facts["given_up"]:
+        print(f"vvm: given up to keep the budget: {each}. --budget N is for more.", file=sys.stderr)
+
+
+def tell_blocks(facts: dict[str, Any]) -> None:
+    """Say on standard error what labels that come in blocks do to the figures."""
+    found = in_blocks(facts)
+    if found is not None:
+        print(
+            f"vvm: {found} The figures are about this order: a model that follows the blocks looks "
+            "good, one that has just met a new one looks bad, and rows in another order may be "
+            "predicted much worse. --shuffle learns them in a random order.",
+            file=sys.stderr,
+        )
+
+
+def _speed(facts: dict[str, Any]) -> str:
+    per_second = facts["rows_per_second"]
+    return f"  ({per_second:,.0f} rows per second)" if per_second else ""
 
 
 def write_json(facts: dict[str, Any], path: Path) -> None:
     """Write what came out, for machines; - is standard output."""
-    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-    if str(path) == "-":
+    text = as_json(facts) + "\n"
+    if is_standard_output(path):
         sys.stdout.write(text)
     else:
         with written_at_once(path) as file:
