@@ -8,7 +8,7 @@ version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
 
-.PHONY: demo test test-versions faults lint bench performance streams picture clean
+.PHONY: demo test test-versions faults lint kernels bench performance streams picture clean
 
 ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
 .PHONY: .venv/bin/python  # it is of another Python, and made again
@@ -18,7 +18,8 @@ demo: .venv/.installed  ## learn Spambase online, watch the error fall, and writ
 	$(BIN)/vvm learn spambase --model spambase.vvm --report spambase.html
 	@echo "Written: spambase.vvm, and spambase.html for your browser"
 
-test: lint  ## run every check and test
+test: .venv/.developing  ## run every check and test
+	$(MAKE) --no-print-directory -j 2 lint kernels
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test-versions: .venv/.developing  ## the wheel on every Python here, newest and oldest dependencies
@@ -32,6 +33,9 @@ lint: .venv/.developing
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+kernels: .venv/.developing  # compiled once, beside the checks, and not by both processes that test
+	$(BIN)/vvm learn ionosphere --quiet
 
 bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
 	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed

@@ -75,6 +75,13 @@ def test_the_oldest_are_those_that_a_python_may_have():
     assert oldest(project, "3.14") == ["a==1.10", "b==2"]
 
 
+def test_every_python_has_the_oldest_and_the_newest_which_make_test_has_of_its_own():
+    script = load_script()
+    old, new = script.Interpreter("a", "3.11.7"), script.Interpreter("b", "3.13.0")
+    found = list(script.combinations([old, new], "3.11.7"))
+    assert found == [(old, "oldest"), (new, "newest"), (new, "oldest")]
+
+
 def test_what_is_run_exists_and_covers_what_is_promised():
     script = load_script()
     assert all((ROOT / test.split("::")[0]).exists() for test in script.TESTS)

@@ -52,6 +52,32 @@ def quoted(text: str, most: int = 100) -> str:
     return repr(text if len(text) <= most else text[: most - 3] + "...")
 
 
+def in_a_list(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """Return a text to be listed between commas: in quotes if it would look like two, or like none.
+
+    Examples
+    --------
+    >>> from virtualvector.escaping import in_a_list
+    >>> print(", ".join(in_a_list(name) for name in ("a", "b, c", " d", "it's")))
+    a, 'b, c', ' d', it's
+    """
+    as_it_is = text == text.strip() != "" and "," not in text and text[0] not in "'\""
+    return printable(text, most) if as_it_is else quoted(text, most)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of something, one or several.
+
+    Examples
+    --------
+    >>> from virtualvector.escaping import counted
+    >>> counted(1, "row"), counted(4601, "row"), counted(2, "class")
+    ('1 row', '4,601 rows', '2 classes')
+    """
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def cell(text: str) -> str:
     """Return a text as a cell of CSV that no spreadsheet takes for a formula.
 

@@ -46,7 +46,10 @@ class OnlineBinaryClassifier(Unsavable, ClassifierMixin, TakesTurns, BaseEstimat
         """Return a score for each row, positive for the second class."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn labelled rows from scratch, in one pass, in the order given."""
+        """Learn labelled rows from scratch, in one pass, in the order given.
+
+        Baselines are compared along a stream, whose order is for whoever compares to choose.
+        """
         with learned_whole(self) as twin:
             twin._validate_params()
             rows, labels = checked_rows_and_labels(twin, X, y, reset=True)

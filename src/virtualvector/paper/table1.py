@@ -89,6 +89,7 @@ class Table1(Experiment):
             learners["window_ep", size] = WindowEPClassifier(size, **noise._asdict())
         records = []
         for (learner, size), model in learners.items():
+            model.set_params(shuffle=False)  # the order is that of the run
             model.fit(expanded[:N_LEARNED], learned.labels)
             wrong = model.predict(expanded[N_LEARNED:]) != labels[N_LEARNED:]
             error = 100.0 * float(wrong.mean())
