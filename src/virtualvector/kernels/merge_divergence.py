@@ -26,6 +26,22 @@ def _both_positive(z1: float, z2: float, rho: float) -> float:
 
 
 @compiled
+def disagreement(
+    mean1: float, mean2: float, variance1: float, covariance: float, variance2: float
+) -> float:
+    """The probability that two margins have different signs.
+
+    Examples
+    --------
+    >>> round(disagreement(0.0, 0.0, 1.0, 0.5, 1.0), 12)  # arccos(ρ)/π
+    0.333333333333
+    """
+    s1, s2 = math.sqrt(variance1), math.sqrt(variance2)
+    both = _both_positive(mean1 / s1, mean2 / s2, covariance / (s1 * s2))
+    return max(cdf(mean1 / s1) + cdf(mean2 / s2) - 2.0 * both, 0.0)
+
+
+@compiled
 def _log_odds_given(probability: float, label_noise: float) -> float:
     """E log f of a step with such a probability of being on its upper side."""
     expected = 0.0

@@ -12,10 +12,13 @@ from virtualvector.posterior.site import cavity
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
 
-# A residual may become a hundred times wider along one direction in one step, and no more. Factors
-# with label noise can have sites of negative precision.
+# Factors with label noise can have sites of negative precision. A residual may become a hundred
+# times wider along one direction in one step, and no more. A choice is stricter: a residual that
+# has become much wider, or wider than the prior, leans on the sites of the points that are left,
+# which EP may take away again.
 SMALLEST_GROWTH = 0.01
-WIDEST = 1.5  # of the prior's variance: a wider residual would lean on the points that are left
+LEAST_GROWTH = 0.5
+WIDEST = 1.5  # of the prior's variance
 
 
 @compiled
@@ -34,12 +37,12 @@ def stays_proper(state: State, j: int, work: Workspace) -> bool:
 
 @compiled
 def may_evict(state: State, j: int, work: Workspace) -> bool:
-    """Whether point j may be chosen: the residual stays proper, and no wider than the prior."""
+    """Whether point j may be chosen: the residual does not become much wider without it."""
     if state.site_precisions[j] >= 0.0:
         return True
     variance = residual_variance(state, j, work)
     growth = 1.0 + state.site_precisions[j] * variance
-    return growth > SMALLEST_GROWTH and variance < WIDEST * growth
+    return growth > LEAST_GROWTH and variance < WIDEST * growth
 
 
 @compiled

@@ -18,7 +18,11 @@ from virtualvector.kernels.likelihood import (
     matched_site,
     merged_label_noise,
 )
-from virtualvector.kernels.merge_divergence import expected_log_ratio, log_normaliser
+from virtualvector.kernels.merge_divergence import (
+    disagreement,
+    expected_log_ratio,
+    log_normaliser,
+)
 from virtualvector.kernels.pair import pair_tilted_moments
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.approximation import (
@@ -28,7 +32,7 @@ from virtualvector.posterior.approximation import (
     marginal,
     refresh,
 )
-from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH, WIDEST
+from virtualvector.posterior.reduction.eviction import LEAST_GROWTH, SMALLEST_GROWTH, WIDEST
 from virtualvector.posterior.reduction.pairs import find_closest_pairs, write_distances
 from virtualvector.posterior.residual.full import (
     absorb,
@@ -42,6 +46,8 @@ from virtualvector.posterior.workspace import Workspace
 
 _SMALLEST_ROOM = 1e-10
 _SMALLEST_LENGTH = 0.01  # opposite points have no bisector
+_LEAST_LOST = 0.3  # of the probability of different signs: the smallest share found is 0.31
+_SHARE_LOST = 0.2  # of what eviction loses: a point that was merged is merged again and again
 
 
 class Merge(NamedTuple):
@@ -149,9 +155,9 @@ def merged_noise(pair: Pair) -> float:
 def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
     """Work out the merge of two points; one that cannot be made costs infinitely much.
 
-    So does one that loses more than the limit against the exact pair (eq. 15), where labels are
-    noisy. The score E alone would take two factors that a third resembles little for well kept, if
-    that one is far from a Gaussian.
+    So does one that loses more than a fifth of the limit against the exact pair (eq. 15), where
+    labels are noisy. The score E alone would take two factors that a third resembles little for
+    well kept, if that one is far from a Gaussian.
 
     Close points have margins that differ little, and a pair factor that is very sharp along their
     difference. The algebra is therefore done for the sum and the difference of the standardised
@@ -226,7 +232,7 @@ def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
         lost += log_normaliser(before_s, before_d, css, csd, cdd, lss, lsd, ldd, bs, bd)
         lost += 0.5 * (lss * (pss + ms * ms) + ldd * (pdd + md * md)) + lsd * (psd + ms * md)
         lost -= bs * ms + bd * md
-        if not lost < limit:
+        if not lost < _SHARE_LOST * limit:
             return no_merge()
     large, small, c, s = _eigen(lss, lsd, ldd)
     merge = Merge(
@@ -273,7 +279,8 @@ def _keeps_residual_proper(pair: Pair, merge: Merge) -> bool:
         cosine = 0.5 * pair.length - 1.0
         square = b1 * b1 + 2.0 * b1 * b2 * cosine + b2 * b2
         rest = max(second - both * both * merge.precision1 / growth1, 0.0)
-        if not rest < WIDEST * square * (1.0 + merge.precision2 * rest):
+        growth2 = 1.0 + merge.precision2 * rest
+        if not (growth2 > LEAST_GROWTH and rest < WIDEST * square * growth2):
             return False
     second -= both * both * merge.precision1 / growth1
     growth2 = 1.0 + merge.precision2 * max(second, 0.0)
@@ -288,11 +295,16 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     what the two rows have in common: D′ is larger than q̃ has it, the more so the more the margins
     are correlated without them, and the more they are narrowed by them; but by no more than a
     factor (1 − ρ²)^−⅕ and some, nor one that grows from one to three with the narrowing. With label
-    noise, factors are not log-concave, and a pair may be passed by that would have won.
+    noise, factors are not log-concave, and a pair may be passed by that would have won; but what is
+    lost against the exact pair is at least a share of how often the two margins differ in sign.
     """
-    proper, _, _, c11, c12, c22 = pair_cavity(pair)
+    proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
     if not proper:
         return False
+    if pair.label_noise1 > 0.0 and pair.label_noise2 > 0.0:
+        apart = disagreement(mean1, mean2, c11 + pair.noise1, c12, c22 + pair.noise2)
+        if _LEAST_LOST * apart >= _SHARE_LOST * limit:
+            return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
     label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
