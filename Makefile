@@ -4,6 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Where it is set, every process would compile all sources, and pytest all tests, again.
+unexport PYTHONDONTWRITEBYTECODE
+
 version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/null)
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))

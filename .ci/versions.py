@@ -43,7 +43,7 @@ TESTS = (
     "tests/learners/test_contract.py",
     "tests/auto/test_classifier.py",
     # The layer above numba's compiler.
-    "tests/jit/test_compiled.py::test_a_change_in_a_called_function_is_noticed[True]",
+    "tests/jit/test_compiled.py::test_a_change_in_a_called_function_or_a_constant_is_noticed[True]",
     "tests/jit/test_compiled.py::test_compiled_code_cannot_allocate",
     "tests/jit/test_compiled.py::test_a_kernel_is_looked_up_once",
     "tests/jit/test_struct_table.py",

@@ -22,10 +22,11 @@ def learn_whole(vvm, tmp_path, *options):
 
 
 def test_thirty_kills_change_nothing(vvm, rows, tmp_path):
-    rows(40_000)
-    options = ("--learner", "vvm", "--buffer-size", "4", "--checkpoint-every", "250")
+    rows(15_000)
+    options = ("--learner", "vvm", "--buffer-size", "4")
     whole = learn_whole(vvm, tmp_path, *options)
     arguments = ("learn", "rows.csv", "--model", "m.vvm", "--resume", "-q", *options)
+    often = ("--checkpoint-every", "100")
     rng = np.random.default_rng(0)
     model = tmp_path / "m.vvm"
 
@@ -34,12 +35,12 @@ def test_thirty_kills_change_nothing(vvm, rows, tmp_path):
 
     for _ in range(30):
         before = stamp()
-        with forking.start(COMMAND, *arguments, cwd=tmp_path) as run:
+        with forking.start(COMMAND, *arguments, *often, cwd=tmp_path) as run:
             until(lambda before=before: stamp() != before)
-            time.sleep(rng.uniform(0.0, 0.03))
+            time.sleep(rng.uniform(0.0, 0.01))
             run.kill()
         assert run.returncode == -signal.SIGKILL
-    assert 0 < learned_rows(model) < 40_000
+    assert 0 < learned_rows(model) < 15_000
     assert vvm(*arguments).code == 0
     assert model.read_bytes() == whole
     assert not list(tmp_path.glob(".*.tmp"))

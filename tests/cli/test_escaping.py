@@ -151,7 +151,7 @@ def test_a_picture_has_the_name_of_a_file_as_it_is(vvm, tmp_path, name):
     rng = np.random.default_rng(0)
     lines = [f"{a:.3f},{'$y$' if a > 0 else '$_{'}" for a in rng.normal(size=60)]
     path.write_text("a,label\n" + "\n".join(lines) + "\n")
-    done = vvm("compare", path, "--out", tmp_path / "out")
+    done = vvm("compare", path, "--out", tmp_path / "out", "--learners", "ADF,PA")
     assert done.code == 0, done.err
     assert is_plain(done.out)
     assert "Warning" not in done.err

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import subprocess
 
 import numba
@@ -14,7 +13,7 @@ from typer.testing import CliRunner
 
 import virtualvector
 from tests import forking
-from tests.cli.conftest import COMMAND, VVM, learned_rows, lines_of, on_terminal, until
+from tests.cli.conftest import COMMAND, learned_rows, lines_of, on_terminal, until
 from virtualvector import AutoVVMClassifier
 from virtualvector.cli.console import compilation_notice
 from virtualvector.cli.main import app
@@ -158,29 +157,27 @@ def test_a_pipe_is_learned_as_it_arrives(tmp_path):
     assert learned_rows(tmp_path / "m.vvm") == 300
 
 
-def test_a_slow_pipe_is_learned_by_what_came_within_a_second(tmp_path):
-    command = [VVM, "learn", "-", "--model", "m.vvm", "--checkpoint-every", "1", *FAST]
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    run = subprocess.Popen(command, cwd=tmp_path, text=True, bufsize=1, **pipes)
+def test_a_slow_pipe_is_learned_by_what_came_within_a_second(vvm, tmp_path):
+    options = ("learn", "-", "--model", "m.vvm", "--checkpoint-every", "1", *FAST)
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     lines = [line + "\n" for line in lines_of(9)]
-    run.stdin.writelines(lines[:8])
-    run.stdin.write(lines[8][:5])  # a writer with a buffer cuts anywhere
-    run.stdin.flush()
-    assert [run.stderr.readline() for _ in range(3)] == [
-        "numbers: 'x0', 'x1', 'x2' (most of the first rows have one)\n",
-        "categories: 'colour' (most of the first rows have a text or a truth value)\n",
-        "standard input: 4 columns, 1 of them categorical, by the 7 rows that came within a "
-        "second. Label: 'outcome', the last column.\n",
-    ]
-    until(lambda: (tmp_path / "m.vvm").exists() and learned_rows(tmp_path / "m.vvm") == 7)
-    run.stdin.write(lines[8][5:] + lines[9])
-    run.communicate(timeout=60)
+    with forking.start(COMMAND, *options, cwd=tmp_path, **pipes) as run:
+        run.stdin.writelines(lines[:8])
+        run.stdin.write(lines[8][:5])  # a writer with a buffer cuts anywhere
+        run.stdin.flush()
+        assert [run.stderr.readline() for _ in range(3)] == [
+            "numbers: 'x0', 'x1', 'x2' (most of the first rows have one)\n",
+            "categories: 'colour' (most of the first rows have a text or a truth value)\n",
+            "standard input: 4 columns, 1 of them categorical, by the 7 rows that came within a "
+            "second. Label: 'outcome', the last column.\n",
+        ]
+        until(lambda: (tmp_path / "m.vvm").exists() and learned_rows(tmp_path / "m.vvm") == 7)
+        run.stdin.write(lines[8][5:] + lines[9])
+        run.communicate()
     assert run.returncode == 0
     # How rows came changes nothing but the rows that decide, which here say the same.
     (tmp_path / "rows.csv").write_text("".join(lines))
-    subprocess.run(
-        [VVM, "learn", "rows.csv", "--model", "f.vvm", "-q", *FAST], cwd=tmp_path, check=True
-    )
+    assert vvm("learn", "rows.csv", "--model", "f.vvm", "-q", *FAST).code == 0
     assert (tmp_path / "m.vvm").read_bytes() == (tmp_path / "f.vvm").read_bytes()
 
 
@@ -285,14 +282,15 @@ def test_columns_are_reported_by_name(vvm, learned, tmp_path):
 
 def test_a_closed_pipe_is_nothing_to_speak_of(rows, learned, tmp_path):
     rows(9000)
-    done = subprocess.run(
-        f"{VVM} predict rows.csv --model $M --proba | head -n 1; exit ${{PIPESTATUS[0]}}",
-        env=os.environ | {"M": str(learned / "m.vvm")}, shell=True,
-        executable="/bin/bash", cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 141
-    assert done.stdout == "predicted,p(bad),p(good)\n"
-    assert done.stderr == ""
+    options = ("predict", "rows.csv", "--model", learned / "m.vvm", "--proba")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with forking.start(COMMAND, *options, cwd=tmp_path, **pipes) as run:
+        first = run.stdout.readline()
+        run.stdout.close()
+        said = run.stderr.read()
+    assert run.returncode == 141
+    assert first == "predicted,p(bad),p(good)\n"
+    assert said == ""
 
 
 def test_shipped_data_sets_are_listed(vvm):

@@ -54,12 +54,11 @@ def test_help_loads_neither_numba_nor_scikit_learn():
     "arguments",
     ["juggle", "--jump", "compare", "learn thyroid --learner none", "learn thyroid --resume"],
 )
-def test_wrong_options_are_one_line(arguments):
-    done = subprocess.run([VVM, *arguments.split()], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("vvm: ")
-    assert done.stderr.count("\n") == 1
+def test_wrong_options_are_one_line(vvm, arguments):
+    done = vvm(*arguments.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("vvm: ")
+    assert done.err.count("\n") == 1
 
 
 def test_completion_is_offered():

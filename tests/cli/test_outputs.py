@@ -1,11 +1,13 @@
 """Nothing that is read is ever written over."""
 
+import os
 import re
 import subprocess
 
 import pytest
 
-from tests.cli.conftest import VVM, lines_of
+from tests import forking
+from tests.cli.conftest import COMMAND, lines_of
 from virtualvector import ADFClassifier, persistence
 
 ROWS = "\n".join(lines_of(30)) + "\n"
@@ -65,19 +67,20 @@ def test_what_is_read_or_written_already_is_refused(vvm, folder, arguments, word
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "read", "written"),
     [
-        "predict - --model m.vvm --output rows.csv < rows.csv",
-        "predict rows.csv --model m.vvm >> rows.csv",
-        "learn - --learner adf >> hard.csv < rows.csv",
+        ("predict - --model m.vvm --output rows.csv", "rows.csv", os.devnull),
+        ("predict rows.csv --model m.vvm", os.devnull, "rows.csv"),
+        ("learn - --learner adf", "rows.csv", "hard.csv"),
     ],
 )
-def test_standard_streams_are_known_by_the_file_that_they_are(folder, command):
-    done = subprocess.run(
-        f"{VVM} {command}", shell=True, cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert "the same file" in done.stderr
+def test_standard_streams_are_known_by_the_file_that_they_are(folder, command, read, written):
+    with open(folder / read) as given, open(folder / written, "a") as out:
+        streams = {"stdin": given.fileno(), "stdout": out.fileno(), "stderr": subprocess.PIPE}
+        with forking.start(COMMAND, *command.split(), cwd=folder, **streams) as run:
+            _, said = run.communicate()
+    assert run.returncode == 2
+    assert "the same file" in said
     assert (folder / "rows.csv").read_text() == ROWS
 
 

@@ -10,7 +10,8 @@ import pytest
 from pyarrow import parquet
 
 import virtualvector
-from tests.cli.conftest import VVM, lines_of
+from tests import forking
+from tests.cli.conftest import COMMAND, lines_of
 from virtualvector.streams import batches
 
 FAST = ("--learner", "adf", "-q")
@@ -96,24 +97,20 @@ def test_each_row_of_a_slow_pipe_is_answered_before_the_next_one_comes(model, tm
         "jsonl": table.to_json(orient="records", lines=True).splitlines(),
     }[format]
     known = virtualvector.load(tmp_path / model)
-    run = subprocess.Popen(
-        [VVM, "predict", "-", "--model", model, "--on-error", "skip"],
-        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, bufsize=1,
-    )  # fmt: skip
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    options = ("predict", "-", "--model", model, "--on-error", "skip")
+    with forking.start(COMMAND, *options, cwd=tmp_path, **pipes) as run:
 
-    def ask(line):
-        run.stdin.write(line + "\n")
-        return run.stdout.readline().strip()  # which waits for ever if nothing is said
+        def ask(line):
+            print(line, file=run.stdin, flush=True)
+            return run.stdout.readline().strip()  # which waits for ever if nothing is said
 
-    if format == "csv":
         assert ask(lines.pop(0)) == "predicted"
-    else:
-        assert ask(lines.pop(0)) == "predicted"
-        assert run.stdout.readline().strip() == known.predict(table.head(1))[0]
-        table = table.iloc[1:]
-    assert [ask(line) for line in lines] == known.predict(table).tolist()
-    assert ask("oh,no") == '""'
-    rest, said = run.communicate(timeout=60)
+        if format == "jsonl":
+            assert run.stdout.readline().strip() == known.predict(table.head(1))[0]
+            table = table.iloc[1:]
+        assert [ask(line) for line in lines] == known.predict(table).tolist()
+        assert ask("oh,no") == '""'
+        rest, said = run.communicate()
     assert (run.returncode, rest) == (0, "")
     assert said.endswith("vvm: 1 of 5 rows have an empty prediction.\n")

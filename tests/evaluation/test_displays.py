@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from itertools import pairwise
 
 import matplotlib
@@ -8,6 +6,7 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.exceptions import NotFittedError
 
+from tests import forking
 from virtualvector import AutoVVMClassifier
 from virtualvector.auto.experts import DEFAULT, Expert, describe
 from virtualvector.evaluation import ReliabilityDisplay, WeightsDisplay
@@ -255,7 +254,7 @@ def test_given_axes_are_drawn_on(model, stated):
 
 def test_matplotlib_is_imported_only_to_draw():
     code = "import sys, virtualvector.evaluation; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert forking.run(code).code == 0  # from a process that has not drawn
 
 
 @pytest.mark.parametrize("name", ["$\\frac$", "$x_$ and $", "a\x1bb"])

@@ -48,7 +48,7 @@ def test_kernel_values_are_unbiased(frequencies, n_inputs):
     X = standard_rows(12, n_inputs)
     bandwidth = np.sqrt(2 * n_inputs)
     values = []
-    for seed in range(600):
+    for seed in range(300):
         Z = RandomFourierFeatures(
             n_inputs, bandwidth=bandwidth, frequencies=frequencies, random_state=seed
         ).fit_transform(X)
@@ -84,7 +84,7 @@ def test_orthogonal_frequencies_approximate_the_kernel_better(n_inputs, blocks):
     n_frequencies = int(blocks * n_inputs)
     for bandwidth in np.sqrt(2 * n_inputs) * np.array([0.5, 1.0, 2.0]):
         orthogonal, independent = (
-            squared_errors(X, n_frequencies, bandwidth, kind, n_seeds=60).mean() for kind in BOTH
+            squared_errors(X, n_frequencies, bandwidth, kind, n_seeds=30).mean() for kind in BOTH
         )
         assert orthogonal < 0.9 * independent
     assert RandomFourierFeatures().frequencies == "orthogonal"

@@ -18,10 +18,11 @@ from virtualvector.posterior.step import learn_rows
 
 
 @pytest.mark.parametrize("writeable", [True, False])
-def test_a_change_in_a_called_function_is_noticed(tmp_path, writeable):
+def test_a_change_in_a_called_function_or_a_constant_is_noticed(tmp_path, writeable):
     """`log_probability` is cached; `cdf`, which it calls, lives in another file.
 
-    Where nothing can be written beside the sources, the cache is in the user's own folder.
+    `scale_rows` is cached; `_EDGE`, in its own file, decides how far one row moves it. Where
+    nothing can be written beside the sources, the cache is in the user's own folder.
     """
     package = tmp_path / "virtualvector"
     shutil.copytree(
@@ -34,7 +35,11 @@ def test_a_change_in_a_called_function_is_noticed(tmp_path, writeable):
 
     def run():
         code = (
-            "from virtualvector.kernels.likelihood import log_probability as f; print(f(-1., .1))"
+            "import numpy as np; from virtualvector.kernels.scaling import scale_rows; "
+            "known = [np.array([20.0]), np.array([0.0]), np.array([1.0])]; out = np.zeros((1, 1)); "
+            "scale_rows(np.array([[100.0]]), *known, False, out); "
+            "from virtualvector.kernels.likelihood import log_probability as f; "
+            "print(f(-1., .1), out[0, 0])"
         )
         environment = os.environ | {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(mine)}
         environment.pop("NUMBA_CACHE_DIR", None)
@@ -45,14 +50,16 @@ def test_a_change_in_a_called_function_is_noticed(tmp_path, writeable):
             check=True,
             env=environment,
         )
-        return float(done.stdout)
+        return tuple(map(float, done.stdout.split()))
 
-    before = run()
-    normal = package / "kernels" / "normal.py"
+    before, scaled_before = run()
+    normal, scaling = package / "kernels" / "normal.py", package / "kernels" / "scaling.py"
     normal.write_text(normal.read_text().replace("0.5 * math.erfc", "0.25 * math.erfc"))
-    after = run()
+    scaling.write_text(scaling.read_text().replace("_EDGE = 4.0", "_EDGE = 2.0"))
+    after, scaled_after = run()
     assert before == log_probability(-1.0, 0.1)
     assert after < before
+    assert scaled_after != scaled_before
     assert any(mine.rglob("*.nbi")) != writeable
 
 
@@ -110,24 +117,6 @@ def test_a_change_in_any_file_with_kernels_is_noticed(copied, file):
 
 def test_kernels_are_found_in_all_rooms_that_have_some():
     assert {file.split("/")[0] for file in KERNELS} >= {"kernels", "posterior"}
-
-
-def test_a_changed_constant_has_its_effect(copied):
-    """`scale_rows` is cached; `_EDGE`, in its own file, decides how far one row moves it."""
-    code = (
-        "import numpy as np; from virtualvector.kernels.scaling import scale_rows; "
-        "known = [np.array([20.0]), np.array([0.0]), np.array([1.0])]; out = np.zeros((1, 1)); "
-        "scale_rows(np.array([[100.0]]), *known, False, out); print(out[0, 0])"
-    )
-    environment = os.environ | {"PYTHONPATH": str(copied.parent)}
-
-    def run():
-        return subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
-
-    before = run()
-    scaling = copied / "kernels" / "scaling.py"
-    scaling.write_text(scaling.read_text().replace("_EDGE = 4.0", "_EDGE = 2.0"))
-    assert run() != before
 
 
 def without_privileges():

@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
+from tests import forking
 from virtualvector.posterior import Settings, empty_state, learn
 from virtualvector.posterior.reduction.reduce import WAS_EVICTED
 
@@ -57,7 +56,7 @@ def test_a_million_rows_keep_the_covariance_of_the_sum_of_what_was_absorbed(buff
 
 
 SCRIPT = """
-import json, sys
+import json
 import numpy as np
 from virtualvector import VVMClassifier
 
@@ -80,8 +79,9 @@ print(json.dumps({"after 50,000": sizes[4], "after 300,000": sizes[-1], "seen": 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux' /proc")
 def test_the_memory_of_the_process_does_not_grow_with_the_stream():
-    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
-    measured = json.loads(run.stdout)
+    done = forking.run(SCRIPT)
+    assert done.code == 0, done.err
+    measured = json.loads(done.out)
     assert measured["seen"] == 300_000
     assert measured["after 300,000"] - measured["after 50,000"] < 2_000_000
 

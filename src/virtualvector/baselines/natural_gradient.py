@@ -79,7 +79,7 @@ class NaturalGradientClassifier(OnlineProbabilisticClassifier):
     >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
     >>> model = NaturalGradientClassifier().fit(X[:250], y[:250])
     >>> round(model.score(X[250:], y[250:]), 3)
-    0.88...
+    0.881
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -126,7 +126,7 @@ class SOGPClassifier(OnlineProbabilisticClassifier):
     >>> len(model.basis_)
     100
     >>> round(model.score(X[250:], y[250:]), 3)
-    0.91...
+    0.911
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -123,10 +123,14 @@ def progress(total: int, title: str) -> Iterator[Advance]:
 
     Examples
     --------
+    >>> import sys
+    >>> from contextlib import redirect_stderr
     >>> from virtualvector.cli.console import progress
-    >>> with progress(2, "Baking") as advance:
+    >>> with redirect_stderr(sys.stdout), progress(2, "Baking") as advance:
     ...     advance("bread")
     ...     advance("cake")
+    Baking 1/2 bread
+    Baking 2/2 cake
     """
     from rich.console import Console
 
@@ -170,9 +174,12 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
 
     Examples
     --------
+    >>> import sys
+    >>> from contextlib import redirect_stderr
     >>> from virtualvector.cli.console import compilation_notice
-    >>> with compilation_notice():
-    ...     pass  # nothing compiled, nothing said
+    >>> with redirect_stderr(sys.stdout), compilation_notice():
+    ...     print("nothing is compiled, and nothing else said")
+    nothing is compiled, and nothing else said
     """
     from virtualvector.jit.listener import on_first_compilation
 

@@ -38,8 +38,8 @@ class VVMClassifier(BayesianLinearClassifier):
         Whether there is a bias.
     tol : float, default=1e-10
         Expectation propagation ends when no margin moves by more, in standard deviations. At a
-        row that makes a point go, without label noise, ten million times as much will do, but no
-        more than 1e-3, or 1e-4 without margin noise: the point takes far more with it.
+        row that makes a point go, ten million times as much will do, but no more than 1e-3, or
+        1e-4 without margin noise: the point takes far more with it.
     max_sweeps : int, default=30
         Most sweeps over the points per row. More than 1,000 are refused where they could take more
         than about a tenth of a second.

@@ -62,10 +62,10 @@ def is_unseen(state: State, k: int) -> bool:
     for j in range(state.factor.shape[0]):
         if j != k and (state.factor[j, k] != 0.0 or state.factor[k, j] != 0.0):
             return False
+    entries = 0
     for i in range(state.counts[POINTS]):
-        if state.points[i, k] != 0.0:
-            return False
-    return True
+        entries += state.points[i, k] != 0.0
+    return entries == 0
 
 
 @compiled

@@ -7,9 +7,9 @@ class BadInput(ValueError):
     Examples
     --------
     >>> from virtualvector.streams import BadInput
-    >>> raise BadInput("rows.csv, line 3, column 'age': found nan; expected a finite number.")
+    >>> raise BadInput("rows.csv, line 3: found nan; expected a finite number.")
     Traceback (most recent call last):
-    virtualvector.streams.bad_input.BadInput: rows.csv, line 3, column 'age': found nan; ...
+    virtualvector.streams.bad_input.BadInput: rows.csv, line 3: found nan; expected a finite number.
     """
 
 
