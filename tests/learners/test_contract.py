@@ -10,7 +10,7 @@ def expected_to_fail(estimator):
     found = {}
     if estimator.label_noise == estimator.margin_noise == 0.0:
         found["check_class_weight_classifiers"] = (
-            "without noise a likelihood is 0 or 1, and so is any power of it: weights change nothing"
+            "without noise a likelihood is 0 or 1, and so are its powers: weights change nothing"
         )
     if getattr(estimator, "buffer_size", 0) < 30 and not isinstance(estimator, EPClassifier):
         found["check_sample_weight_equivalence_on_dense_data"] = (

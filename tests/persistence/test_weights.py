@@ -21,7 +21,7 @@ MODELS = [
     EPClassifier(),
     AutoVVMClassifier(experts=[Expert(None, 1.0, buffer_size=3), Expert(0.5, 0.1)]),
 ]
-CLASS_WEIGHTS = [None, "balanced", {0: 2, 1: 0.5}, {True: 2.5, False: 0}, {"0": 3.0, "1": 1}]
+CLASS_WEIGHTS = [None, "balanced", {0: 2, 1: 0.5}, {True: 2.5, False: 0.5}, {"0": 3.0, "1": 1}]
 
 
 @pytest.mark.parametrize("class_weight", CLASS_WEIGHTS, ids=repr)

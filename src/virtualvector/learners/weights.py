@@ -169,9 +169,7 @@ def checked_weights(
         weights = of_rows if weights is None else weights * of_rows
     if weights is None:
         return None
-    whole = np.round(weights)
-    is_whole = np.abs(weights - whole) <= _ROUNDING * np.maximum(whole, 1.0)
-    weights = np.where(is_whole, whole, weights)
+    weights = rounded(weights)
     total = float(np.ceil(weights).sum())
     if not total <= MOST_REPETITIONS:
         raise ValueError(
@@ -180,6 +178,21 @@ def checked_weights(
             "Divide the weights by a number, or learn the rows in several calls of partial_fit."
         )
     return None if np.all(weights == 1.0) else weights
+
+
+def rounded(weights: Array) -> Array:
+    """Return weights without what rounding left beside whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.learners.weights import rounded
+    >>> rounded(np.array([0.1 * 3 * 10, 2.5, 1e-15])).tolist()
+    [3.0, 2.5, 0.0]
+    """
+    whole = np.round(weights)
+    is_whole = np.abs(weights - whole) <= _ROUNDING * np.maximum(whole, 1.0)
+    return np.where(is_whole, whole, weights)
 
 
 def check_class_weight(class_weight: Any) -> None:
