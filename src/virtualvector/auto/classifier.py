@@ -80,8 +80,7 @@ class AutoVVMClassifier(
     n_jobs : int, default=1
         Threads for experts to learn in. Does not change any result.
     class_weight : dict or "balanced", optional
-        The weights of classes, as for `VVMClassifier`: probabilities are then not those at the rate
-        at which classes come.
+        As for `VVMClassifier`: probabilities are then not at the rate at which classes come.
     shuffle : bool, default=True
         Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
         `predict_then_learn` always take them as they come.
@@ -270,9 +269,8 @@ class AutoVVMClassifier(
             visits = repeated.predicted_visits(twin._at_once)
             probabilities = twin._learn(columns.values, labels, visits, predict=True)
             likely = twin.classes_[np.argmax(probabilities, axis=1)]
-            nothing_said = ~probabilities.any(axis=1)
-            if nothing_said.any():
-                likely = np.where(nothing_said, labels, likely)
+            known = probabilities.any(axis=1)
+            likely = likely if known.all() else np.where(known, likely, labels)
             return Predictions(likely, probabilities)
 
     def close_classes(self) -> Self:
@@ -347,18 +345,18 @@ class AutoVVMClassifier(
                 "`classes=[]` lets classes come as they come; expected only those known, which "
                 f"were said to be all: {self.classes_.tolist()!r}."
             )
-        if not first:
-            check_same_classes(declared, self.classes_)
         if first:
             self._validate_params()
+        else:
+            check_same_classes(declared, self.classes_)
         columns, labels = self._checked(X, y)
         if first:
             self._start(columns, declared)
         may_be_new = self._committee.takes_new_classes
         labels = as_learned(labels, self.classes_, may_be_new)
         known = None if may_be_new else self.classes_
-        weights = sample_weight, self.class_weight
-        return columns, labels, Repetitions.of(*weights, labels, known, begin=first)
+        repeated = Repetitions.of(sample_weight, self.class_weight, labels, known, begin=first)
+        return columns, labels, repeated
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
         self._encoder = Encoder(columns.categorical, bool(self.scale), columns.times)
@@ -395,10 +393,8 @@ class AutoVVMClassifier(
         check_encoder(self._encoder, self._categorical, self.n_features_in_, self._committee.n_rows)
         if self._encoder.scaling != bool(self.scale):
             raise ValueError(f"found scale={self.scale!r}; expected what was learned with")
-        given = {
-            n: getattr(self, n) for n in ("experts", "n_frequencies", "budget", "random_state")
-        }
-        check_parameters(self._committee, **given)
+        names = ("experts", "n_frequencies", "budget", "random_state")
+        check_parameters(self._committee, **{name: getattr(self, name) for name in names})
         check_committee(self._committee, self._encoder)
         classes = self._committee.classes
         return checked_classes(classes) if len(classes) else classes
