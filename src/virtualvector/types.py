@@ -9,6 +9,7 @@ import numpy as np
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 Labels = np.ndarray[tuple[int, ...], np.dtype[Any]]
+ClassWeight = dict[Any, float] | str | None  # of some classes, or "balanced", or all alike
 
 
 class Predictions(NamedTuple):

@@ -9,7 +9,7 @@ from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.experts import DEFAULT, Expert, affordable_frequencies, usual_budget
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.kernels import calibration
-from virtualvector.posterior import Settings, empty_state, gaussian, learn, with_more_weights
+from virtualvector.posterior import WHOLE, Settings, empty_state, gaussian, learn, with_more_weights
 
 TWO = np.array([0, 1])
 
@@ -165,8 +165,8 @@ def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
     stated = np.empty_like(mixed)
     weights = calibration.first_weights()
     calibration.correct(
-        mixed, came, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE, True,
-        np.empty((len(weights) + 1, 2)), stated,
+        mixed, came, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
+        True, np.empty((len(weights) + 1, 2)), stated,
     )  # fmt: skip
     late, t = slice(2000, None), np.arange(2000, 4000)
     best = -np.log(np.where(came == 1, true, 1 - true)[late]).mean()
@@ -183,8 +183,8 @@ def test_corrections_cost_next_to_nothing_where_none_are_needed():
     mixed, stated = np.column_stack([1 - p, p]), np.empty((3000, 2))
     weights = calibration.first_weights()
     calibration.correct(
-        mixed, came, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE, True,
-        np.empty((len(weights) + 1, 2)), stated,
+        mixed, came, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
+        True, np.empty((len(weights) + 1, 2)), stated,
     )  # fmt: skip
     t = np.arange(3000)
     extra = np.log(mixed[t, came]).sum() - np.log(stated[t, came]).sum()

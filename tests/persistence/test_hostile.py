@@ -280,8 +280,9 @@ def test_fields_that_are_missing_or_unknown(vvm, refused):
             return document
 
         for name in inside(json.loads(json.dumps(header_document(vvm)))):
-            # A file without shuffle is one from before there was such a parameter.
-            if (*place, name) not in [("checksum",), ("parameters", "shuffle")]:
+            # A file without these is one from before there were such parameters.
+            later = [("parameters", "shuffle"), ("parameters", "class_weight")]
+            if (*place, name) not in [("checksum",), *later]:
                 refused(changed(vvm, lambda d, name=name, inside=inside: inside(d).pop(name)))
         message = refused(changed(vvm, lambda d, inside=inside: inside(d).update(surprise=1)))
         assert "surprise" in message

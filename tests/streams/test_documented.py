@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from virtualvector.learners.validation import as_learned
+from virtualvector.learners.weights import Repetitions
+from virtualvector.posterior import WHOLE
 from virtualvector.streams import BadInput, open_rows
 from virtualvector.values import MISSING, MISSING_NUMBERS, USUAL, category, kind_of, number_in
 
@@ -92,6 +94,30 @@ def test_labels_mean_what_the_page_says(classes, labels):
         meant = as_learned(np.array(each), known)
         assert meant.tolist() == classes
         assert [type(label) for label in meant.tolist()] == [type(label) for label in classes]
+
+
+VISITS = {"left out": [], "learned once": [1.0], "learned twice": [1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [(cell, row[1]) for row in table("Weights") for cell in quoted(row[0].replace("``", "` `"))],
+)
+def test_a_row_of_such_a_weight_is_learned_so(tmp_path, cell, said):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,w,label\n1,1,x\n2,1,y\n" + f"3,{cell.strip()},x\n")
+    reader = open_rows([str(path)], weight="w")
+    if said == "a bad row":
+        with pytest.raises(BadInput, match="line 4, column 'w'"):
+            list(reader)
+        return
+    (batch,) = reader
+    (some,) = Repetitions(3, batch.weights).visits()
+    found = np.ones(len(some.which)) if some.powers is WHOLE else some.powers
+    part = re.search(r"to the power (\S+)", said)
+    expected = next((each for words, each in VISITS.items() if said.startswith(words)), [])
+    expected = expected + ([float(part[1])] if part else [])
+    assert found[some.which == 2].tolist() == expected
 
 
 def test_every_option_of_the_page_is_one_of_the_command():

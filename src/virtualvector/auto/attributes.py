@@ -170,8 +170,11 @@ class CommitteeAttributes(BaseEstimator):
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
         """Yield rows to turn into inputs at once: not so many that these fill the memory."""
-        n = max(CELLS_AT_ONCE // max(self._encoder.most_inputs, 1), 1)
-        return (slice(start, start + n) for start in range(0, n_rows, n))
+        return (slice(k, k + self._at_once) for k in range(0, n_rows, self._at_once))
+
+    @property
+    def _at_once(self) -> int:
+        return max(CELLS_AT_ONCE // max(self._encoder.most_inputs, 1), 1)
 
     def _counters(self) -> dict[str, float]:
         committee = self._committee

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert, usual_budget
 from virtualvector.auto.plan import plan
+from virtualvector.auto.stage import Stage
 from virtualvector.auto.tables import TakesTables
 from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
 from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
@@ -31,8 +30,9 @@ from virtualvector.learners.validation import (
     checked_classes,
     checked_labels,
 )
+from virtualvector.learners.weights import BALANCED, Repetitions, Visits
 from virtualvector.persistence.mixin import SavableMixin
-from virtualvector.types import Array, Labels, Predictions
+from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
 _LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
@@ -79,6 +79,8 @@ class AutoVVMClassifier(
         Whether to scale columns. If not, rows are taken as they are and have to be numbers.
     n_jobs : int, default=1
         Threads for experts to learn in. Does not change any result.
+    class_weight : dict or "balanced", optional
+        As for `VVMClassifier`: probabilities are then not at the rate at which classes come.
     shuffle : bool, default=True
         Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
         `predict_then_learn` always take them as they come.
@@ -133,6 +135,7 @@ class AutoVVMClassifier(
         "n_classes": [None, Interval(Integral, 2, None, closed="left")],
         "scale": ["boolean"],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [dict, StrOptions({BALANCED}), None],
         "shuffle": ["boolean"],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
@@ -154,6 +157,7 @@ class AutoVVMClassifier(
         n_classes: int | None = None,
         scale: bool = True,
         n_jobs: int = 1,
+        class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -165,21 +169,40 @@ class AutoVVMClassifier(
         self.n_classes = n_classes
         self.scale = scale
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn labelled rows from scratch, in one pass, in a random order; see ``shuffle``."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn labelled rows from scratch, in one pass, in a random order; see ``shuffle``.
+
+        Parameters
+        ----------
+        X, y
+            As for `partial_fit`.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of each row, as for `VVMClassifier`: one of weight 2 is a row seen twice, to
+            the last bit. The power of a part holds for all experts and for what weighs and corrects
+            them; to the scales of columns a part is a row.
+
+        Returns
+        -------
+        self
+            The fitted classifier. After an error it is what it was before.
+        """
         with learned_whole(self) as twin:
             twin._forget()
             twin._validate_params()
             columns, labels = twin._checked(X, y)
-            twin._start(columns, np.unique(labels))
-            order = visiting_order(len(labels), twin.shuffle, twin.random_state)
-            twin._learn([values[order] for values in columns.values], labels[order])
+            repeated = Repetitions.of(
+                sample_weight, twin.class_weight, labels, np.unique(labels), balance=True
+            )
+            twin._start(columns, np.unique(repeated.kept(labels)))
+            order = visiting_order(repeated.n_visits, twin.shuffle, twin.random_state)
+            twin._learn(columns.values, labels, repeated.visits(order, twin._at_once))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, in their order. How a stream is cut into calls does not matter.
 
         Parameters
@@ -191,6 +214,8 @@ class AutoVVMClassifier(
         classes : array-like, optional
             All classes that will ever come, in the first call; without it, or with an empty list,
             they are taken as they come.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of each row, as for `fit`.
 
         Returns
         -------
@@ -198,11 +223,13 @@ class AutoVVMClassifier(
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         with learned_whole(self) as twin:
-            columns, labels = twin._more(X, y, classes)
-            twin._learn(columns.values, labels)
+            columns, labels, repeated = twin._more(X, y, classes, sample_weight)
+            twin._learn(columns.values, labels, repeated.visits(None, twin._at_once))
         return self
 
-    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Predictions:
+    def predict_then_learn(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Predictions:
         """Predict each row, then learn it, in one pass; what is learned is as by `partial_fit`.
 
         Parameters
@@ -212,14 +239,17 @@ class AutoVVMClassifier(
         classes : array-like, optional
             All classes that will ever come, in the first call; by default those of that call. With
             an empty list they are taken as they come, in this call and later ones.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of each row, as for `fit`. A row of weight 0 is predicted and not learned.
 
         Returns
         -------
         Predictions
-            What was said about each row before it was learned: labels and probabilities. There is
-            a column for each class known at the end of the call, 0 where it was not known yet. Of
-            the first row of all, while no class is known, there is nothing to say: all its
-            probabilities are 0, and its label is its own, which does not depend on other rows.
+            What was said about each row before it was learned, for the first time if it is learned
+            several times: labels and probabilities. There is a column for each class known at the
+            end of the call, 0 where it was not known yet. Of the first row of all, while no class
+            is known, there is nothing to say: all its probabilities are 0, and its label is its
+            own, which does not depend on other rows.
 
         Examples
         --------
@@ -235,11 +265,12 @@ class AutoVVMClassifier(
         with learned_whole(self) as twin:
             if classes is None and not hasattr(twin, "_committee"):
                 classes = y
-            columns, labels = twin._more(X, y, classes)
-            probabilities = twin._learn(columns.values, labels)
+            columns, labels, repeated = twin._more(X, y, classes, sample_weight)
+            visits = repeated.predicted_visits(twin._at_once)
+            probabilities = twin._learn(columns.values, labels, visits, predict=True)
             likely = twin.classes_[np.argmax(probabilities, axis=1)]
-            if not probabilities[0].any():
-                likely[0] = labels[0]
+            known = probabilities.any(axis=1)
+            likely = likely if known.all() else np.where(known, likely, labels)
             return Predictions(likely, probabilities)
 
     def close_classes(self) -> Self:
@@ -302,8 +333,10 @@ class AutoVVMClassifier(
         for name in ("_committee", "_encoder", "_categorical", "classes_"):
             self.__dict__.pop(name, None)
 
-    def _more(self, X: Any, y: Any, classes: Any) -> tuple[Columns, Labels]:
-        """Return checked columns and labels to go on with; start, if nothing was learned yet."""
+    def _more(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Columns, Labels, Repetitions]:
+        """Return what to go on with, checked; start, if nothing was learned yet."""
         as_they_come = classes is not None and np.size(classes) == 0
         declared = None if classes is None or as_they_come else checked_classes(classes)
         first = not hasattr(self, "_committee")
@@ -312,14 +345,18 @@ class AutoVVMClassifier(
                 "`classes=[]` lets classes come as they come; expected only those known, which "
                 f"were said to be all: {self.classes_.tolist()!r}."
             )
-        if not first:
-            check_same_classes(declared, self.classes_)
         if first:
             self._validate_params()
+        else:
+            check_same_classes(declared, self.classes_)
         columns, labels = self._checked(X, y)
         if first:
             self._start(columns, declared)
-        return columns, as_learned(labels, self.classes_, self._committee.takes_new_classes)
+        may_be_new = self._committee.takes_new_classes
+        labels = as_learned(labels, self.classes_, may_be_new)
+        known = None if may_be_new else self.classes_
+        repeated = Repetitions.of(sample_weight, self.class_weight, labels, known, begin=first)
+        return columns, labels, repeated
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
         self._encoder = Encoder(columns.categorical, bool(self.scale), columns.times)
@@ -338,36 +375,26 @@ class AutoVVMClassifier(
         self._committee = Committee.start(experts, feature_space, classes)
         self.classes_ = self._committee.classes
 
-    def _learn(self, columns: list[Any], labels: Labels) -> Array:
-        """Learn rows; return what was said of them before."""
-        encoder, committee, parts = copy(self._encoder), self._committee, []
-        with ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else nullcontext() as pool:
-            for rows in self._pieces(len(labels)):
-                inputs = self._narrowed(encoder.learn([values[rows] for values in columns]))
-                committee, predicted = committee.learn(inputs, labels[rows], pool)
-                parts.append((predicted, committee.classes))
-        self._encoder, self._committee, self.classes_ = encoder, committee, committee.classes
-        if len(parts) == 1:
-            return parts[0][0]
-        whole = np.zeros((len(labels), len(committee.classes)))
-        for rows, (predicted, known) in zip(self._pieces(len(labels)), parts, strict=True):
-            whole[rows, np.searchsorted(committee.classes, known)] = predicted
-        return whole
+    def _learn(
+        self, columns: list[Any], labels: Labels, visits: Iterator[Visits], predict: bool = False
+    ) -> Array:
+        """Learn rows; return what was said of each before, if that is asked for."""
+        stage = Stage(copy(self._encoder), self._committee, self._narrowed)
+        said = stage.learn(columns, labels, visits, predict, self.n_jobs)
+        self._encoder, self._committee = stage.encoder, stage.committee
+        self.classes_ = self._committee.classes
+        return said
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
-        first = not hasattr(self, "_committee")
-        columns = self._checked_rows(X, reset=first)
-        labels = checked_labels(y, len(columns.values[0]))
-        return columns, labels
+        columns = self._checked_rows(X, reset=not hasattr(self, "_committee"))
+        return columns, checked_labels(y, len(columns.values[0]))
 
     def _check_learned(self) -> Labels:
         check_encoder(self._encoder, self._categorical, self.n_features_in_, self._committee.n_rows)
         if self._encoder.scaling != bool(self.scale):
             raise ValueError(f"found scale={self.scale!r}; expected what was learned with")
-        given = {
-            n: getattr(self, n) for n in ("experts", "n_frequencies", "budget", "random_state")
-        }
-        check_parameters(self._committee, **given)
+        names = ("experts", "n_frequencies", "budget", "random_state")
+        check_parameters(self._committee, **{name: getattr(self, name) for name in names})
         check_committee(self._committee, self._encoder)
         classes = self._committee.classes
         return checked_classes(classes) if len(classes) else classes

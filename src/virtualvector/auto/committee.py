@@ -18,6 +18,7 @@ from virtualvector.concurrency import computed_once
 from virtualvector.kernels import calibration
 from virtualvector.kernels.mixing import mix
 from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.posterior import WHOLE
 from virtualvector.types import Array, Labels
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
@@ -107,16 +108,22 @@ class Committee:
             mixed += self.weights[e] * wide.posteriors[e].probabilities(seen[self._view(e)])
         if self.alone:
             return mixed
-        return _corrected(mixed, np.zeros(0, np.int64), self.corrections.copy(), learn=False)
+        nothing = np.zeros(0, np.int64)
+        return _corrected(mixed, nothing, WHOLE, self.corrections.copy(), learn=False)
 
     def learn(
-        self, inputs: Array, labels: Labels, pool: ThreadPoolExecutor | None = None
+        self,
+        inputs: Array,
+        labels: Labels,
+        pool: ThreadPoolExecutor | None = None,
+        powers: Array = WHOLE,
     ) -> tuple[Committee, Array]:
         """Learn rows; also return what was said of each before, one column per class.
 
         Of a row that is the first of its class, what is said is about the classes known before it:
         a class has probability 0 until it is known. Decisions fall after certain numbers of rows,
-        however the stream is cut into calls.
+        however the stream is cut into calls. Of a row with a power, all likelihoods are raised to
+        it; it is one row all the same.
         """
         committee = self
         classes = np.union1d(self.classes, labels) if self.takes_new_classes else self.classes
@@ -126,7 +133,7 @@ class Committee:
             rows, before = slice(start, stop), committee._wide_enough(n_used[start])
             known = not self.takes_new_classes or bool(np.isin(labels[start], before.classes))
             committee = before if known else before._welcome(labels[start : start + 1])
-            committee, of_known = committee._learn(inputs[rows], labels[rows], pool)
+            committee, of_known = committee._learn(inputs[rows], labels[rows], powers[rows], pool)
             predicted[rows, np.searchsorted(classes, committee.classes)] = of_known
             if not known:
                 predicted[start] = 0.0
@@ -174,14 +181,14 @@ class Committee:
         return replace(self, posteriors=tuple(each.welcome(label) for each in self.posteriors))
 
     def _learn(
-        self, inputs: Array, labels: Labels, pool: ThreadPoolExecutor | None
+        self, inputs: Array, labels: Labels, powers: Array, pool: ThreadPoolExecutor | None
     ) -> tuple[Committee, Array]:
         """Learn rows of one block."""
         seen = self._seen(inputs)
         awake: list[int] = np.flatnonzero(self.awake).tolist()
 
         def learn(e: int) -> Any:
-            return self.posteriors[e].predict_then_learn(seen[self._view(e)], labels)
+            return self.posteriors[e].predict_then_learn(seen[self._view(e)], labels, powers)
 
         results = list(pool.map(learn, awake) if pool else map(learn, awake))
         of_experts = np.array([each.probabilities for _, each in results])
@@ -192,10 +199,12 @@ class Committee:
         # Added up row by row, so that sums do not depend on how calls are cut.
         tally = np.array([self.drift.excess, self.drift.variance])
         share = 0.0 if self.alone else SHARE
-        mix(of_experts, observed, of_awake, evidence_of_awake, share, tally, mixed)
+        mix(of_experts, observed, powers, of_awake, evidence_of_awake, share, tally, mixed)
         corrections = self.corrections.copy()
         predicted = (
-            of_experts[0] if self.alone else _corrected(mixed, observed, corrections, learn=True)
+            of_experts[0]
+            if self.alone
+            else _corrected(mixed, observed, powers, corrections, learn=True)
         )
         evidence[awake] = evidence_of_awake
         if not self.alone:  # rounding would make something else of a weight of one
@@ -349,13 +358,16 @@ def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
     return np.maximum.accumulate(((inputs[:, room:] != 0.0) * used).max(axis=1, initial=0))
 
 
-def _corrected(mixed: Array, observed: NDArray[np.int64], weights: Array, learn: bool) -> Array:
+def _corrected(
+    mixed: Array, observed: NDArray[np.int64], row_powers: Array, weights: Array, learn: bool
+) -> Array:
     """Return what is stated in place of a mix; learn from what came in place."""
     predicted = np.empty_like(mixed)
     powers, shares = calibration.POWERS, calibration.SHARES
     work = np.empty((len(powers) + 1, mixed.shape[1]))
     calibration.correct(
-        mixed, observed, powers, shares, weights, calibration.SHARE, learn, work, predicted
-    )
+        mixed, observed, row_powers, powers, shares, weights, calibration.SHARE, learn, work,
+        predicted,
+    )  # fmt: skip
     predicted /= predicted.sum(axis=1, keepdims=True)  # or rounding would leave more than one
     return predicted

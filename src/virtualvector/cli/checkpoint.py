@@ -60,7 +60,8 @@ class ModelFile:
 
 def _notes(checkpoint: Checkpoint) -> dict[str, Any]:
     progress = checkpoint.progress
-    return {
+    repeated = {"repeated": progress.n_repeated} if progress.n_repeated else {}
+    return repeated | {
         "label": checkpoint.label,
         "columns": [list(column) for column in checkpoint.columns],
         "passes": progress.n_passes,
@@ -96,7 +97,8 @@ def take_up(path: Path) -> Checkpoint:
         options = RunOptions.from_dict(notes.get("options", {}))
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{path}: the notes of vvm learn in it are damaged: {error}.") from error
-    progress = Progress(found.model, tally, passes, rows, strange, digest)
+    repeated = int(notes.get("repeated", 0))
+    progress = Progress(found.model, tally, passes, rows, strange, digest, repeated)
     return Checkpoint(progress, found.label, found.columns, options)
 
 

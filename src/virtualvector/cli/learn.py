@@ -26,6 +26,7 @@ from virtualvector.cli.options import (
     QuoteOption,
     SeedOption,
     Sources,
+    WeightOption,
     dialect_of,
     listed,
 )
@@ -39,6 +40,7 @@ def learn(
     categorical: CategoricalOption = None,
     ignore: IgnoreOption = None,
     id: IdOption = None,
+    weight: WeightOption = None,
     missing: MissingOption = None,
     format: FormatOption = None,
     delimiter: DelimiterOption = None,
@@ -239,6 +241,7 @@ def learn(
         shuffle=shuffle,
         ignore=listed(ignore) if ignore is not None else None,
         id=listed(id) if id is not None else None,
+        weight=weight,
     )
     mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
     carry_out(

@@ -37,6 +37,8 @@ class Trained(NamedTuple):
     def _said(self, option: str) -> tuple[str, ...]:
         options = (self.about or {}).get("options")
         names = options.get(option) if isinstance(options, dict) else None
+        if isinstance(names, str):
+            return (names,) if names else ()
         return tuple(map(str, names)) if isinstance(names, list) else ()
 
     @property
@@ -53,7 +55,7 @@ class Trained(NamedTuple):
         from virtualvector.streams import open_rows
 
         reading.setdefault("label", self.label)
-        reading["ignore"] = (*self._said("ignore"), *self.ids)
+        reading["ignore"] = (*self._said("ignore"), *self.ids, *self._said("weight"))
         own = getattr(self.model, "missing_values", None) or ()
         reading["missing"] = (*own, *reading.get("missing", ()))
         reader = open_rows(sources, labelled=labelled, columns=self.columns, **reading)
@@ -144,6 +146,9 @@ def _check_notes(model: Any, about: dict[str, Any]) -> None:
     for name in ("passes", "rows", "strange"):
         if type(about[name]) is not int or not 0 <= about[name] < 2**53:
             raise ValueError(f"found {name} {shortly(about[name])}; expected a number of them")
+    repeated = about.get("repeated", 0)
+    if type(repeated) is not int or abs(repeated) >= 2**53:
+        raise ValueError(f"found repeated {shortly(repeated)}; expected a number of times")
     tally = Tally.from_dict(about["tally"])
     if tally.now.n_rows > model.n_seen_ or not {*tally.classes} <= {*class_texts(model).tolist()}:
         raise ValueError("found a tally of other rows or classes; expected those of the model")

@@ -104,6 +104,17 @@ IdOption = Annotated[
     ),
 ]
 
+WeightOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column with the weights of rows, 0 or more, which is not learned: a row of weight 2 "
+        "counts as one that comes twice. '' for none.",
+        rich_help_panel=READING,
+    ),
+]
+
 DelimiterOption = Annotated[
     str | None,
     typer.Option(

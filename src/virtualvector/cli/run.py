@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from virtualvector.cli.model_file import class_texts
 from virtualvector.cli.signals import Signals
 from virtualvector.learners.validation import as_learned
+from virtualvector.learners.weights import rounded
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.digest import RowDigest
 
@@ -42,6 +43,12 @@ class Progress(NamedTuple):
     n_rows: int = 0  # of the pass under way, or of the last one, those left out included
     n_strange: int = 0  # rows left out because their class was not known
     digest: str | None = None  # of those rows; None if there are none
+    n_repeated: int = 0  # how much more often rows were learned than they came, by their weights
+
+    @property
+    def n_learned(self) -> int:
+        """How many rows have been learned, of any source; one of weight zero is one, too."""
+        return (self.model.n_seen_ if self.is_fitted else 0) - self.n_repeated
 
     @property
     def is_fitted(self) -> bool:
@@ -135,7 +142,7 @@ class Run:
     def _ahead(self, reader: Reader | ShuffledReader) -> Iterator[Batch]:
         """Yield what has not been learned yet, once it is clear that the rest is what was."""
         n_learned, n_read = self.progress.n_rows, 0
-        self._digest = RowDigest(reader.columns)
+        self._digest = RowDigest(reader.columns, weighted=reader.weight is not None)
         for batch in reader:
             n_rows = batch.table.num_rows
             n_known = min(max(n_learned - n_read, 0), n_rows)
@@ -152,8 +159,10 @@ class Run:
     def _learn(self, batch: Batch) -> None:
         start, n_rows = 0, batch.table.num_rows
         while start < n_rows:
-            stop = min(start + self._n_next(), n_rows)
+            stop = self._end_of_step(batch, start)
             strange = self._strange(batch.labels[start:stop])
+            if batch.weights is not None:
+                strange &= rounded(batch.weights[start:stop]) > 0.0
             if strange.any() and not self.skip:
                 stop = start + int(np.argmax(strange))
                 if stop == start:
@@ -178,10 +187,18 @@ class Run:
             self._at_once = min(self._at_once * 2, AT_ONCE)
         self._end_step()
 
+    def _end_of_step(self, batch: Batch, start: int) -> int:
+        """Return up to which row of a batch to learn before looking up."""
+        stop: int = min(start + self._n_next(), batch.table.num_rows)
+        if batch.weights is None:
+            return stop
+        n_visits = np.cumsum(np.ceil(batch.weights[start:stop]))
+        return start + max(int((n_visits <= self._at_once).sum()), 1)
+
     def _n_next(self) -> int:
         """Return how many rows to learn before looking up."""
-        model, tally, n_rows = self.progress.model, self.progress.tally, self.progress.n_rows
-        n_tested, n_learned = tally.now.n_rows, model.n_seen_ if self.progress.is_fitted else 0
+        tally, n_rows = self.progress.tally, self.progress.n_rows
+        n_tested, n_learned = tally.now.n_rows, self.progress.n_learned
         steps = [
             self._at_once,
             (1 << n_tested.bit_length()) - n_tested,
@@ -204,7 +221,7 @@ class Run:
     def _appends(self) -> bool:
         """Whether rows of another source have been learned before this one."""
         progress = self.progress
-        return progress.model.n_seen_ + progress.n_strange > progress.n_rows
+        return progress.n_learned + progress.n_strange > progress.n_rows
 
     def _spelled(self, labels: Labels) -> Labels:
         """Return labels as the model's classes are written, which mean the same."""
@@ -226,14 +243,20 @@ class Run:
         """Return the progress after some more rows."""
         before = self.progress
         model, tally = copy(before.model), before.tally
-        table, labels = batch.table, self._spelled(batch.labels)
-        if strange.any():
-            table, labels = table.filter(~strange), labels[~strange]
+        table, labels, weights = batch.table, self._spelled(batch.labels), None
+        left_out = strange
+        if batch.weights is not None:
+            weights = rounded(batch.weights)
+            left_out = strange | (weights == 0.0)
+            weights = weights[~left_out]
+        if left_out.any():
+            table, labels = table.filter(~left_out), labels[~left_out]
+        n_visits = len(labels) if weights is None else int(np.ceil(weights).sum())
         if len(labels):
             self.observed.update(labels.tolist())
             # Declared in the first call; none declared: they are taken as they come.
             classes = None if before.is_fitted else list(self.classes)
-            predicted = model.predict_then_learn(table, labels, classes)
+            predicted = model.predict_then_learn(table, labels, classes, weights)
             if self._is_test:
                 texts = class_texts(model)
                 order = np.argsort(texts)
@@ -244,6 +267,7 @@ class Run:
             tally=tally,
             n_rows=before.n_rows + len(strange),
             n_strange=before.n_strange + int(strange.sum()),
+            n_repeated=before.n_repeated + n_visits - int((~strange).sum()),
         )
         if not self.new_classes and _may_close(after):
             model.close_classes()
@@ -298,6 +322,6 @@ def _may_close(progress: Progress) -> bool:
     return (
         progress.is_fitted
         and model.takes_new_classes_
-        and model.n_seen_ % WELCOME == 0
+        and progress.n_learned % WELCOME == 0
         and len(model.classes_) > 1
     )

@@ -24,6 +24,7 @@ class RunOptions(NamedTuple):
     shuffle: bool | None = None
     ignore: tuple[str, ...] | None = None
     id: tuple[str, ...] | None = None
+    weight: str | None = None  # empty: no column has weights
 
     def over(self, earlier: RunOptions) -> RunOptions:
         """Return what is given here, and elsewhere what was given earlier."""
@@ -32,7 +33,7 @@ class RunOptions(NamedTuple):
 
     def with_defaults(self) -> RunOptions:
         """Return what holds where nothing was given; the label is found in the source."""
-        return self.over(RunOptions(None, (), (), 0, (), False, 1, False, (), ()))
+        return self.over(RunOptions(None, (), (), 0, (), False, 1, False, (), (), ""))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what is given as JSON has it."""
@@ -87,7 +88,7 @@ class RunOptions(NamedTuple):
 
 def _option(name: str, value: Any) -> str:
     option = "--" + name.replace("_", "-")
-    if value is None or value is False or value == ():
+    if value is None or value is False or value in ((), ""):
         return f"no {option}"
     if value is True:
         return option

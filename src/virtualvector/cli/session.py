@@ -142,6 +142,7 @@ def _open(asked: Asked, start: Start, handling: Handling) -> Reader | ShuffledRe
         columns=before.columns if before else None,
         categorical=(options.categorical or ()) if before is None else (),
         ignore=(*(options.ignore or ()), *(options.id or ())),
+        weight=options.weight or None,
         missing=options.missing or (),
         dialect=handling.dialect,
         seed=options.seed or 0,

@@ -101,7 +101,7 @@ def _from_checkpoint(asked: Asked, model: Path) -> Start:
     before = take_up(model)
     check_same_source(model, before)
     begun = before.options._replace(label=before.label)
-    asked.options.check_same(begun, "label", "missing", "seed", "passes", "shuffle")
+    asked.options.check_same(begun, "label", "missing", "seed", "passes", "shuffle", "weight")
     asked.options.check_fits(before)
     asked.choice.check_same(before.progress.model)
     options = asked.options.over(begun).with_defaults()

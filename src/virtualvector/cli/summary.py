@@ -86,6 +86,7 @@ def summarise(learned: Checkpoint, n_new: int, seconds: float, n_skipped: int) -
         "divergence_lost": counters["divergence_lost"],
         "seconds": seconds,
         "label": learned.label,
+        "weight": learned.options.weight or None,
         "classes": [str(label) for label in model.classes_],
         "columns": [column.name for column in learned.columns],
         "missing": int(model.n_missing_.sum()),

@@ -28,8 +28,8 @@ def first_weights() -> Array:
 
 @compiled
 def correct(
-    mixed: Array, observed: NDArray[np.int64], powers: Array, shares: Array, weights: Array,
-    share: float, learn: bool, work: Array, predicted: Array,
+    mixed: Array, observed: NDArray[np.int64], row_powers: Array, powers: Array, shares: Array,
+    weights: Array, share: float, learn: bool, work: Array, predicted: Array,
 ) -> None:  # fmt: skip
     """Write the corrected probabilities of each row, then, if ``learn``, move weights by what came.
 
@@ -39,6 +39,8 @@ def correct(
         Probabilities.
     observed : array of shape (T,)
         The number of the class that came; not looked at unless ``learn``.
+    row_powers : array of shape (T,) or (0,)
+        How much each row counts, as for `mixing.mix`.
     powers, shares, weights : array of shape (W,)
         The ways to correct, and how much each is trusted; weights are changed in place.
     share : float
@@ -69,7 +71,10 @@ def correct(
             continue
         total = 0.0
         for i in range(n_ways):
-            weights[i] *= max(work[i, observed[t]], _LEAST)
+            gave = max(work[i, observed[t]], _LEAST)
+            if row_powers.shape[0] > 0:
+                gave = gave ** row_powers[t]
+            weights[i] *= gave
             total += weights[i]
         for i in range(n_ways):
             weights[i] = (1.0 - share) * weights[i] / total + share / n_ways

@@ -15,8 +15,8 @@ _LEAST = 1e-300  # of a probability that a weight is multiplied with
 
 @compiled
 def mix(
-    predicted: Array, observed: NDArray[np.int64], weights: Array, evidence: Array, share: float,
-    tally: Array, mixed: Array,
+    predicted: Array, observed: NDArray[np.int64], powers: Array, weights: Array, evidence: Array,
+    share: float, tally: Array, mixed: Array,
 ) -> None:  # fmt: skip
     """Write the mixed probabilities of each row, then move weights by what came.
 
@@ -30,6 +30,8 @@ def mix(
         Each expert's probabilities of each class, stated before the row was learned.
     observed : array of shape (T,)
         The number of the class that came.
+    powers : array of shape (T,) or (0,)
+        How much each row counts: p becomes p to that power. If there are none, all count in full.
     weights : array of shape (E,)
         They sum to one; changed in place.
     evidence : array of shape (E,)
@@ -44,6 +46,7 @@ def mix(
     """
     n_experts, n_rows, n_classes = predicted.shape
     for t in range(n_rows):
+        power = powers[t] if powers.shape[0] > 0 else 1.0
         expected = 0.0
         square = 0.0
         for k in range(n_classes):
@@ -54,13 +57,13 @@ def mix(
             loss = -math.log(max(total, _LEAST))
             expected += total * loss
             square += total * loss * loss
-        tally[0] += -math.log(max(mixed[t, observed[t]], _LEAST)) - expected
-        tally[1] += max(square - expected * expected, 0.0)
+        tally[0] += power * (-math.log(max(mixed[t, observed[t]], _LEAST)) - expected)
+        tally[1] += power * power * max(square - expected * expected, 0.0)
         total = 0.0
         for e in range(n_experts):
             gave = max(predicted[e, t, observed[t]], _LEAST)
-            evidence[e] += math.log(gave)
-            weights[e] *= gave
+            evidence[e] += power * math.log(gave)
+            weights[e] *= gave if power == 1.0 else gave**power
             total += weights[e]
         for e in range(n_experts):
             weights[e] = (1.0 - share) * weights[e] / total + share / n_experts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.posterior import Settings, presets
+from virtualvector.types import ClassWeight
 
 
 class ADFClassifier(BayesianLinearClassifier):
@@ -14,7 +15,7 @@ class ADFClassifier(BayesianLinearClassifier):
     Parameters
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, half_life
-    shuffle, random_state
+    class_weight, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -35,6 +36,7 @@ class ADFClassifier(BayesianLinearClassifier):
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
         half_life: float | None = None,
+        class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -43,6 +45,7 @@ class ADFClassifier(BayesianLinearClassifier):
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.half_life = half_life
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 

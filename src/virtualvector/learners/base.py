@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, Options
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import learned_whole, of_one_moment
@@ -24,11 +24,12 @@ from virtualvector.learners.validation import (
     checked_rows,
     checked_rows_and_labels,
 )
+from virtualvector.learners.weights import BALANCED, Repetitions
 from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.posterior import Settings
 from virtualvector.posterior.presets import Noise
 from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS, counters
-from virtualvector.types import Array, Labels, Predictions
+from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 
 class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
@@ -42,6 +43,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     prior_variance: float
     fit_intercept: bool
     half_life: float | None = None  # not every learner can forget
+    class_weight: ClassWeight
     shuffle: bool
     random_state: int
 
@@ -58,6 +60,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({BALANCED}), None],
         "shuffle": ["boolean"],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
@@ -78,7 +81,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         """Say how to run EP before the posterior is read, if learning leaves that to then."""
         return None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn labelled rows from scratch, in one pass, in a random order; see ``shuffle``.
 
         Rows that have an order are a stream, for `partial_fit`.
@@ -89,6 +92,12 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of each row, 0 or more; by default all are 1. One of weight 2 is a row seen
+            twice, to the last bit, and one of weight 0 is left out. What a weight is beyond a whole
+            number is the power that the row's likelihood is raised to: 2.5 is a row seen twice, and
+            half of it once more. With margin noise, such a part leaves no virtual point; without
+            any noise it is as much as the whole.
 
         Returns
         -------
@@ -98,11 +107,15 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         with learned_whole(self) as twin:
             twin._validate_params()
             rows, labels = checked_rows_and_labels(twin, X, y, reset=True)
-            order = visiting_order(len(rows), twin.shuffle, twin.random_state)
-            twin._learn(twin._prior(rows, np.unique(labels)), rows[order], labels[order])
+            repeated = Repetitions.of(
+                sample_weight, twin.class_weight, labels, np.unique(labels), balance=True
+            )
+            order = visiting_order(repeated.n_visits, twin.shuffle, twin.random_state)
+            posterior = twin._prior(rows, np.unique(repeated.kept(labels)))
+            twin._learn(posterior, rows, labels, repeated, order)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, in their order. How a stream is cut into calls does not matter.
 
         Parameters
@@ -114,6 +127,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         classes : array-like, optional
             All classes that will ever come, in the first call. Without it they are taken as they
             come, as if they had been known from the start; that costs one more posterior.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of each row, as for `fit`.
 
         Returns
         -------
@@ -121,13 +136,16 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         self._validate_params()
-        if self._learn_one_row(X, y, classes):
+        is_plain = sample_weight is None and self.class_weight is None
+        if is_plain and self._learn_one_row(X, y, classes):
             return self
         with learned_whole(self) as twin:
-            twin._learn(*twin._more(X, y, classes))
+            twin._learn(*twin._more(X, y, classes, sample_weight))
         return self
 
-    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Predictions:
+    def predict_then_learn(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Predictions:
         """Predict each row, then learn it: one pass, at no more cost than learning.
 
         What is learned is the same as by `partial_fit`.
@@ -140,11 +158,14 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
             The class of each row.
         classes : array-like, optional
             All classes that will ever come; by default those of the first call.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of each row, as for `fit`. A row of weight 0 is predicted and not learned.
 
         Returns
         -------
         Predictions
-            What was said about each row before it was learned: labels and probabilities.
+            What was said about each row before it was learned, for the first time if it is learned
+            several times: labels and probabilities.
 
         Examples
         --------
@@ -159,14 +180,24 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         with learned_whole(self) as twin:
             if classes is None and twin._route is None:
                 classes = y
-            posterior, rows, labels = twin._more(X, y, classes)
+            posterior, rows, labels, repeated = twin._more(X, y, classes, sample_weight)
             check_known(labels, posterior.classes)
-            learned, predicted = posterior.predict_then_learn(rows, labels)
-            twin._learn(learned, rows[:0], labels[:0])
-            return predicted
+            parts = []
+            for some in repeated.predicted_visits():
+                if some.learned:
+                    posterior, said = posterior.predict_then_learn(
+                        rows[some.which], labels[some.which], some.powers
+                    )
+                else:
+                    said = posterior.predict(rows[some.which])
+                parts.append((said.labels[some.first], np.asarray(said.probabilities)[some.first]))
+            twin._keep(posterior)
+            return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
-    def _more(self, X: Any, y: Any, classes: Any) -> tuple[OneVsRest, Array, Labels]:
-        """Return what is known so far, and checked rows and labels to go on with."""
+    def _more(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[OneVsRest, Array, Labels, Repetitions]:
+        """Return what is known so far, and checked rows, labels and weights to go on with."""
         first = self._route is None
         declared = None if classes is None else checked_classes(classes)
         if not first:
@@ -174,8 +205,11 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         rows, labels = checked_rows_and_labels(self, X, y, reset=first)
         route = self._route
         posterior = self._prior(rows, declared) if route is None else route.close()
-        labels = as_learned(labels, posterior.classes, may_be_new=posterior.unseen is not None)
-        return posterior, rows, labels
+        may_be_new = posterior.unseen is not None
+        labels = as_learned(labels, posterior.classes, may_be_new)
+        known = None if may_be_new else posterior.classes
+        repeated = Repetitions.of(sample_weight, self.class_weight, labels, known, begin=first)
+        return posterior, rows, labels, repeated
 
     def _prior(self, rows: Array, classes: Labels | None) -> OneVsRest:
         # What is learned is read in the units it was learned in, even if parameters change later.
@@ -183,8 +217,19 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         n_weights = rows.shape[1] + bool(self.fit_intercept)
         return OneVsRest.prior(n_weights, self._settings(), self._settling(), classes)
 
-    def _learn(self, posterior: OneVsRest, rows: Array, labels: Labels) -> None:
-        learned = posterior.learn(rows, labels)
+    def _learn(
+        self,
+        posterior: OneVsRest,
+        rows: Array,
+        labels: Labels,
+        repeated: Repetitions,
+        order: Any = None,
+    ) -> None:
+        for some in repeated.visits(order):
+            posterior = posterior.learn(rows[some.which], labels[some.which], some.powers)
+        self._keep(posterior)
+
+    def _keep(self, learned: OneVsRest) -> None:
         self._posterior = learned
         self.classes_ = learned.classes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.posterior import Settings, presets
+from virtualvector.types import ClassWeight
 
 
 class EPClassifier(BayesianLinearClassifier):
@@ -17,7 +18,8 @@ class EPClassifier(BayesianLinearClassifier):
 
     Parameters
     ----------
-    label_noise, margin_noise, prior_variance, fit_intercept, tol, shuffle, random_state
+    label_noise, margin_noise, prior_variance, fit_intercept, tol
+    class_weight, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
     max_sweeps : int, default=1000
         Most sweeps over the rows when the posterior is read.
@@ -41,6 +43,7 @@ class EPClassifier(BayesianLinearClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-10,
         max_sweeps: int = 1000,
+        class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -50,6 +53,7 @@ class EPClassifier(BayesianLinearClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_sweeps = max_sweeps
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 

@@ -11,6 +11,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from virtualvector.concurrency import computed_once
 from virtualvector.posterior import (
+    WHOLE,
     Events,
     Gaussian,
     Settings,
@@ -79,8 +80,8 @@ class OneVsRest:
                 raise ValueError("found posteriors of different weights or rows; expected the same")
         return n_weights
 
-    def learn(self, rows: Array, labels: Labels) -> OneVsRest:
-        """Learn labelled rows in their order."""
+    def learn(self, rows: Array, labels: Labels, powers: Array = WHOLE) -> OneVsRest:
+        """Learn labelled rows in their order, or the likelihoods of rows to powers up to one."""
         known = self
         start = 0
         if self.unseen is not None:
@@ -88,31 +89,35 @@ class OneVsRest:
             for place in np.argsort(first):
                 if not np.any(known.classes == values[place]):
                     stop = first[place]
-                    known = known._learn(rows[start:stop], labels[start:stop])
+                    known = known._learn(rows[start:stop], labels[start:stop], powers[start:stop])
                     known = known.welcome(values[place : place + 1])
                     start = stop
-        return known._learn(rows[start:], labels[start:])
+        return known._learn(rows[start:], labels[start:], powers[start:])
 
-    def _learn(self, rows: Array, labels: Labels) -> OneVsRest:
+    def _learn(self, rows: Array, labels: Labels, powers: Array) -> OneVsRest:
         if len(rows) == 0:
             return self
-        unseen = self.unseen
-        if unseen is not None:
-            unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
+        unseen = self._unseen_after(rows, powers)
         if len(self.classes) < 2:
             if unseen is None:
                 (state,) = self.states
-                unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings)
+                unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings, powers)
                 return replace(self, states=(unseen,))
             return replace(self, states=(unseen,), unseen=unseen)
-        states = tuple(state for state, _ in self._learn_each(rows, self._signs(labels)))
+        states = tuple(state for state, _ in self._learn_each(rows, self._signs(labels), powers))
         return replace(self, states=states, unseen=unseen)
 
-    def _learn_each(self, rows: Array, signs: Array) -> list[tuple[State, Events]]:
+    def _unseen_after(self, rows: Array, powers: Array) -> State | None:
+        """Return what is known of classes that may still come once rows are learned."""
+        if self.unseen is None:
+            return None
+        return learn(self.unseen, rows, np.full(len(rows), -1.0), self.settings, powers)[0]
+
+    def _learn_each(self, rows: Array, signs: Array, powers: Array) -> list[tuple[State, Events]]:
         """Let each posterior learn; side by side if joblib is told so: kernels need no GIL."""
 
         def work(state: State, its_signs: Array) -> tuple[State, Events]:
-            return learn(state, rows, its_signs, self.settings)
+            return learn(state, rows, its_signs, self.settings, powers)
 
         n_threads = min(len(self.states), effective_n_jobs()) if len(self.states) > 1 else 1
         if n_threads < 2:
@@ -126,18 +131,24 @@ class OneVsRest:
         first = 1 if len(self.classes) <= 2 else 0  # of two classes only the second has a posterior
         return np.where(observed == np.arange(first, len(self.classes))[:, np.newaxis], 1.0, -1.0)
 
-    def predict_then_learn(self, rows: Array, labels: Labels) -> tuple[OneVsRest, Predictions]:
+    def predict(self, rows: Array) -> Predictions:
+        """Return what is said of rows that are not learned."""
+        if len(self.classes) < 2:
+            return Predictions(np.repeat(self.classes, len(rows)), np.ones((len(rows), 1)))
+        probabilities = self.probabilities(rows)
+        return Predictions(self.classes[np.argmax(probabilities, axis=1)], probabilities)
+
+    def predict_then_learn(
+        self, rows: Array, labels: Labels, powers: Array = WHOLE
+    ) -> tuple[OneVsRest, Predictions]:
         """Learn labelled rows of known classes; also return what was said of each before."""
         if len(self.classes) < 2:
-            certain = Predictions(np.repeat(self.classes, len(rows)), np.ones((len(rows), 1)))
-            return self._learn(rows, labels), certain
+            return self._learn(rows, labels, powers), self.predict(rows)
         if self.settling is not None:
-            return self._row_by_row(rows, labels)
-        unseen = self.unseen
-        if unseen is not None:
-            unseen, _ = learn(unseen, rows, np.full(len(rows), -1.0), self.settings)
+            return self._row_by_row(rows, labels, powers)
+        unseen = self._unseen_after(rows, powers)
         signs = self._signs(labels)
-        learned = self._learn_each(rows, signs)
+        learned = self._learn_each(rows, signs, powers)
         margins = signs * [events.margin for _, events in learned]
         scores = self._class_scores(np.ascontiguousarray(margins.T))
         # As scipy's softmax, which takes longer to look at its arguments than all of this.
@@ -146,14 +157,16 @@ class OneVsRest:
         predicted = Predictions(self.classes[np.argmax(scores, axis=1)], probabilities)
         return replace(self, states=tuple(state for state, _ in learned), unseen=unseen), predicted
 
-    def _row_by_row(self, rows: Array, labels: Labels) -> tuple[OneVsRest, Predictions]:
+    def _row_by_row(
+        self, rows: Array, labels: Labels, powers: Array
+    ) -> tuple[OneVsRest, Predictions]:
         """As `predict_then_learn`, where EP has to run before each prediction."""
         known = self
         predicted = np.empty((len(rows), len(self.classes)))
         for t in range(len(rows)):
             row = slice(t, t + 1)
             predicted[t] = known.probabilities(rows[row])[0]
-            known = known.learn(rows[row], labels[row])
+            known = known.learn(rows[row], labels[row], powers[row])
         return known, Predictions(self.classes[np.argmax(predicted, axis=1)], predicted)
 
     @property

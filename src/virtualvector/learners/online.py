@@ -185,18 +185,19 @@ class OnlineMixin(TakesTurns, BaseEstimator):
     """
 
     _route: OnlinePosterior | None = None
+    class_weight: Any
     classes_: Labels
     n_features_in_: int
 
     @abstractmethod
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows."""
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row."""
 
-    def learn_one(self, x: Any, y: Any) -> Self:
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row: as `partial_fit`, at a fraction of its cost.
 
         Parameters
@@ -205,6 +206,9 @@ class OnlineMixin(TakesTurns, BaseEstimator):
             Finite numbers, in the order of the columns. Names of columns are not looked at.
         y : label
             The class of the row.
+        sample_weight : float, default=1.0
+            The weight of the row, as for `fit`. Any other than 1, or a `class_weight`, takes as
+            long as `partial_fit`.
 
         Returns
         -------
@@ -224,7 +228,9 @@ class OnlineMixin(TakesTurns, BaseEstimator):
         array([0.018, 0.982])
         """
         route = self._route
-        if route is not None and route.learn(x, y):
+        if type(sample_weight) is not float or sample_weight != 1.0:
+            return self.partial_fit(np.asarray(x)[np.newaxis], [y], sample_weight=sample_weight)
+        if route is not None and self.class_weight is None and route.learn(x, y):
             return self
         return self.partial_fit(np.asarray(x)[np.newaxis], [y])
 

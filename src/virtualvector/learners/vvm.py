@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.posterior import Settings, presets
+from virtualvector.types import ClassWeight
 
 
 class VVMClassifier(BayesianLinearClassifier):
@@ -48,6 +49,10 @@ class VVMClassifier(BayesianLinearClassifier):
         what they were halves in so many rows. What is known fades into the prior. The more rows
         say, the sooner old ones are outdone: memory reaches back much less than a half-life. By
         default nothing is forgotten.
+    class_weight : dict or "balanced", optional
+        The weights of classes, by which those of rows are multiplied; one that is not in the dict
+        has 1. "balanced" makes all classes count alike, in `fit` only. Probabilities are then those
+        of a world where classes come as often as they weigh, not at the rate at which they come.
     shuffle : bool, default=True
         Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
         `predict_then_learn` always take them as they come.
@@ -114,6 +119,7 @@ class VVMClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -127,6 +133,7 @@ class VVMClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 

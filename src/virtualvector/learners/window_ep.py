@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.posterior import Settings, presets
+from virtualvector.types import ClassWeight
 
 
 class WindowEPClassifier(BayesianLinearClassifier):
@@ -16,7 +17,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
-    shuffle, random_state
+    class_weight, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -40,6 +41,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -51,6 +53,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 

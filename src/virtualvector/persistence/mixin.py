@@ -96,7 +96,7 @@ def contents_of(model: SavableMixin, about: dict[str, Any] | None = None) -> byt
 
 def restored(kind: type[SavableMixin], header: Header, state: Any, arrays: Arrays) -> SavableMixin:
     """Return the model that a file holds; raise ValueError if it cannot be one."""
-    header = header._replace(parameters=_with_order(kind, header))
+    header = header._replace(parameters=_with_later_ones(kind, header))
     model = kind(**unpack(header.parameters, {}, _parameter_kinds(kind)))
     model._validate_params()
     model.n_features_in_ = header.n_columns
@@ -133,12 +133,16 @@ def _header_of(model: SavableMixin, about: dict[str, Any] | None) -> Header:
     )
 
 
-def _with_order(kind: type[SavableMixin], header: Header) -> dict[str, Any]:
-    """Return parameters; in a file from before `fit` shuffled rows, as if it had always done so."""
-    if header.format >= 4 or "shuffle" in header.parameters:
-        return header.parameters
-    usual = kind().get_params(deep=False)
-    return {name: usual[name] for name in ("shuffle", "random_state")} | header.parameters
+def _with_later_ones(kind: type[SavableMixin], header: Header) -> dict[str, Any]:
+    """Return parameters; those that came after a file was written, as usual.
+
+    Before format 4 `fit` did not shuffle rows; what it has learned is as if it always had.
+    """
+    later = {"class_weight": None}
+    if header.format < 4 and "shuffle" not in header.parameters:
+        usual = kind().get_params(deep=False)
+        later |= {name: usual[name] for name in ("shuffle", "random_state")}
+    return later | header.parameters
 
 
 def _learned_by(model: SavableMixin) -> dict[str, Any]:

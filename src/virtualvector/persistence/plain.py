@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from virtualvector.persistence.errors import Misfit, shortly
+from virtualvector.types import ClassWeight
 
+_LABELS = (str, int, float, bool)
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -76,7 +78,30 @@ def _json(value: Any, path: str) -> Any:
     return _fitting(value, str | int | None, path, "numbers or texts")
 
 
+def _class_weight_to_node(value: Any, path: str) -> Any:
+    if not isinstance(value, dict):
+        return _fitting(value, str | None, path, "weights of classes")
+    pairs = [[_json(label, path), _float_to_node(each, path)] for label, each in value.items()]
+    _class_weight_from_node(pairs, path)  # what cannot be read is not written
+    return pairs
+
+
+def _class_weight_from_node(node: Any, path: str) -> Any:
+    """Return weights of classes, whose labels keep their types; a dictionary is a list of pairs."""
+    if not isinstance(node, list):
+        return _fitting(node, str | None, path, "weights of classes")
+    weights = {}
+    for pair in node:
+        if not isinstance(pair, list) or len(pair) != 2 or type(pair[0]) not in _LABELS:
+            raise Misfit(f"{path}: found {shortly(pair)}; expected a class and its weight")
+        weights[pair[0]] = _float_from_node(pair[1], path)
+    if len(weights) < len(node):
+        raise Misfit(f"{path}: found a class twice; expected a weight for each")
+    return weights
+
+
 PLAIN: dict[Any, _Plain] = {
+    ClassWeight: _Plain(_class_weight_to_node, _class_weight_from_node),
     bool: _Plain(
         lambda value, path: bool(_fitting(value, bool | np.bool_, path, "true or false")),
         lambda node, path: expected(node, bool, path),

@@ -125,10 +125,10 @@ class _Packer:
     def _packed(self, value: Any, kind: Any, path: str) -> _Packed:
         kind = spelled_out(kind)
         origin, arguments = get_origin(kind), get_args(kind)
-        if origin in (Union, types.UnionType):
-            return _plain(None) if value is None else self._packed(value, _one_or_none(kind), path)
         if kind in PLAIN:
             return _plain(PLAIN[kind].to_node(value, path))
+        if origin in (Union, types.UnionType):
+            return _plain(None) if value is None else self._packed(value, _one_or_none(kind), path)
         if origin is np.ndarray:
             return _packed_array(value, _entry_type(kind), path)
         if origin is dict:
@@ -180,10 +180,10 @@ class _Unpacker:
     def unpack(self, node: Any, kind: Any, path: str) -> Any:
         kind = spelled_out(kind)
         origin, arguments = get_origin(kind), get_args(kind)
-        if origin in (Union, types.UnionType):
-            return None if node is None else self.unpack(node, _one_or_none(kind), path)
         if kind in PLAIN:
             return PLAIN[kind].from_node(node, path)
+        if origin in (Union, types.UnionType):
+            return None if node is None else self.unpack(node, _one_or_none(kind), path)
         if origin is np.ndarray:
             return self._array(node, _entry_type(kind), path)
         if origin is dict:

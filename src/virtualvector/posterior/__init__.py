@@ -11,9 +11,10 @@ from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
 from virtualvector.posterior.prediction import log_probabilities, standardised_margins
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.state import State, copy_state, empty_state
-from virtualvector.posterior.workspace import Events
+from virtualvector.posterior.workspace import WHOLE, Events
 
 __all__ = [
+    "WHOLE",
     "Engine",
     "Events",
     "Gaussian",

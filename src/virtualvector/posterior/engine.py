@@ -22,8 +22,10 @@ from virtualvector.posterior.step import (
     MERGE_POSSIBLE,
     NOT_FINITE,
     OUT_OF_CAPACITY,
+    PART_DUE,
     REFRESH_DUE,
     flush_residual,
+    learn_part,
     learn_rows,
     merge_or_evict,
     predict_row,
@@ -34,6 +36,7 @@ from virtualvector.posterior.step import (
 from virtualvector.posterior.workspace import (
     DRIFT,
     LAST_ROW,
+    WHOLE,
     Events,
     KernelArguments,
     arguments_for,
@@ -42,7 +45,9 @@ from virtualvector.posterior.workspace import (
 from virtualvector.types import Array
 
 
-def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[State, Events]:
+def learn(
+    state: State, rows: Array, signs: Array, settings: Settings, powers: Array = WHOLE
+) -> tuple[State, Events]:
     """Learn labelled rows; the state that was given stays as it is.
 
     Parameters
@@ -55,6 +60,9 @@ def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[
         The labels, +1 or −1.
     settings : Settings
         How to learn; the same ones that the state was made with.
+    powers : array of shape (T,), optional
+        To which power the likelihood of each row is raised, above 0 and up to 1; by default all are
+        learned as they are. A part of a row with margin noise leaves no virtual point.
 
     Returns
     -------
@@ -75,14 +83,15 @@ def learn(state: State, rows: Array, signs: Array, settings: Settings) -> tuple[
     >>> gaussian(state).mean.round(3)
     array([ 1.011, -0.278])
     """
-    return learn_in_place(copy_state(state), rows, signs, settings)
+    return learn_in_place(copy_state(state), rows, signs, settings, powers)
 
 
 def learn_in_place(
-    state: State, rows: Array, signs: Array, settings: Settings
+    state: State, rows: Array, signs: Array, settings: Settings, powers: Array = WHOLE
 ) -> tuple[State, Events]:
     """As `learn`, but the arrays of the given state are used up."""
-    plain_arrays = (np.require(array, np.float64, ["C", "A", "W"]) for array in (rows, signs))
+    given = (rows, signs, powers)
+    plain_arrays = (np.require(array, np.float64, ["C", "A", "W"]) for array in given)
     learning = Engine(state, settings, *plain_arrays)
     learning.learn()
     return learning.state, learning.events
@@ -106,15 +115,17 @@ class _Place:
 class Engine:
     """A posterior that learns rows in place; others may be written where these are.
 
-    Rows and signs have to be contiguous arrays of float64. Not for several threads at once.
+    Rows, signs and powers have to be contiguous arrays of float64. Not for several threads at once.
     """
 
-    def __init__(self, state: State, settings: Settings, rows: Array, signs: Array) -> None:
+    def __init__(
+        self, state: State, settings: Settings, rows: Array, signs: Array, powers: Array = WHOLE
+    ) -> None:
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
         self._drift_at = 0 if self._drifts else math.inf  # a number of rows, or one before it
         self._rows, self._n_rows = rows, len(rows)
-        self._at = _Place(arguments_for(state, self.settings, rows, signs))
+        self._at = _Place(arguments_for(state, self.settings, rows, signs, powers))
         self.events = self._at.arguments.events
         self.probabilities = self._at.arguments.work.probabilities
         self._first: int | None = None  # the number of the first of the rows being learned
@@ -150,6 +161,7 @@ class Engine:
         n_rows = stop = self._n_rows
         while True:
             rebuilt = why != DONE and self._attend_to(why, done)
+            done += why == PART_DUE
             if self._drifts:
                 stop = min(done + self._rows_to_next_drift(), n_rows)
             if done == n_rows:
@@ -173,6 +185,9 @@ class Engine:
             return False
         if why == CONTRADICTORY:
             yield_to_contradiction(self._at.address, done - 1)
+            return False
+        if why == PART_DUE:
+            learn_part(self._at.address, done)
             return False
         if why == NOT_FINITE or (
             why == OUT_OF_CAPACITY and not np.isfinite(self._rows[done]).all()

@@ -7,6 +7,7 @@ import math
 from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.likelihood import clip_margin, log_probability
 from virtualvector.kernels.normal import cdf
+from virtualvector.kernels.powered import powered_label_noise
 from virtualvector.posterior.approximation import (
     extend,
     lost_digits,
@@ -19,6 +20,7 @@ from virtualvector.posterior.approximation import (
 )
 from virtualvector.posterior.ep import propagate, update_site
 from virtualvector.posterior.length import restore_length
+from virtualvector.posterior.part import absorb_part
 from virtualvector.posterior.point import is_finite, write_point
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
@@ -53,7 +55,7 @@ from virtualvector.types import Array
 
 @compiled
 def learn_point(
-    state: State, settings: Settings, sign: float, noise: float, work: Workspace
+    state: State, settings: Settings, sign: float, noise: float, label_noise: float, work: Workspace
 ) -> tuple[float, int, Reduction]:
     """Learn in place the row that was written to the next point.
 
@@ -67,7 +69,7 @@ def learn_point(
         return 0.0, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
 
     state.margin_noises[n] = noise
-    state.label_noises[n] = settings.label_noise
+    state.label_noises[n] = label_noise
     state.row_numbers[n] = number
     mean, variance = extend(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
@@ -87,6 +89,17 @@ def learn_point(
 
 
 @compiled
+def note_prediction(
+    state: State, settings: Settings, margin: float, power: float, events: Events, t: int
+) -> None:
+    """Write down what was said of a row before it was learned; count it as much as the row."""
+    events.margin[t] = margin
+    events.log_probability[t] = log_probability(margin, settings.label_noise)
+    events.sweeps[t] = 0
+    state.sums[LOG_EVIDENCE] += power * events.log_probability[t]
+
+
+@compiled
 def record(state: State, sweeps: int, reduction: Reduction, events: Events, t: int) -> None:
     """Count what happened at a row, and write it down."""
     state.counts[EVICTED] += reduction.event == WAS_EVICTED
@@ -102,9 +115,9 @@ def record(state: State, sweeps: int, reduction: Reduction, events: Events, t: i
 
 
 # Why `learn_rows` stops: it is through; there is no room for one more point; something has to be
-# rebuilt; the next row has an entry that is nan or infinite, or is too sharp for margin space; or
-# the last row is not done with, because two points may merge, or because it contradicts them. What
-# is then due is seldom needed, and compiled when it is.
+# rebuilt; the next row has an entry that is nan or infinite, or is too sharp for margin space, or
+# only a part of it is to be learned; or the last row is not done with, because two points may
+# merge, or because it contradicts them. What is then due is seldom needed, and compiled when it is.
 (
     DONE,
     OUT_OF_CAPACITY,
@@ -113,7 +126,8 @@ def record(state: State, sweeps: int, reduction: Reduction, events: Events, t: i
     NEEDS_WEIGHT_SPACE,
     MERGE_POSSIBLE,
     CONTRADICTORY,
-) = range(7)
+    PART_DUE,
+) = range(8)
 
 
 @compiled
@@ -124,6 +138,7 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
     """
     state, settings, work, events = parts_at(address)
     rows, signs = arguments_at(address).rows, arguments_at(address).signs
+    powers = arguments_at(address).powers
     for t in range(start, stop):
         if state.counts[POINTS] == state.points.shape[0]:
             return t, OUT_OF_CAPACITY
@@ -135,12 +150,14 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
             return t, NEEDS_WEIGHT_SPACE
         if noise < math.inf and refresh_due(state) and not (rebuilt and t == start):
             return t, REFRESH_DUE
-        margin, sweeps, reduction = learn_point(state, settings, signs[t], noise, work)
-        evidence = log_probability(margin, settings.label_noise)
-        state.sums[LOG_EVIDENCE] += evidence
-        events.margin[t] = margin
-        events.log_probability[t] = evidence
-        events.sweeps[t] = 0
+        label_noise, power = settings.label_noise, 1.0
+        if powers.shape[0] > 0 and powers[t] < 1.0:
+            if 0.0 < noise < math.inf:
+                return t, PART_DUE
+            power = powers[t]
+            label_noise = powered_label_noise(label_noise, power)
+        margin, sweeps, reduction = learn_point(state, settings, signs[t], noise, label_noise, work)
+        note_prediction(state, settings, margin, power, events, t)
         record(state, sweeps, reduction, events, t)
         if reduction.event == MAY_MERGE:
             work.unfinished[LAST_ROW] = MERGE_POSSIBLE
@@ -180,6 +197,31 @@ def yield_to_contradiction(address: int, t: int) -> None:
     state.counts[UNSETTLED] += 1
     record(state, 0, reduce_contradicted(state, settings, work), events, t)
     work.unfinished[LAST_ROW] = DONE
+
+
+@compiled
+def learn_part(address: int, t: int) -> None:
+    """Learn row t to a power below one, where that makes no virtual point: see `part.py`.
+
+    `learn_rows` has written it to the next point.
+    """
+    state, settings, work, events = parts_at(address)
+    sign, power = arguments_at(address).signs[t], arguments_at(address).powers[t]
+    number, n = state.counts[ROWS], state.counts[POINTS]
+    noise = write_point(arguments_at(address).rows[t], sign, settings.margin_noise, state.points[n])
+    state.counts[ROWS] = number + 1
+    state.margin_noises[n], state.label_noises[n] = noise, settings.label_noise
+    state.row_numbers[n] = number
+    mean, variance = extend(state, n, sign, work)
+    state.counts[POINTS] = n + 1
+    margin = clip_margin(mean / math.sqrt(variance + noise))
+    note_prediction(state, settings, margin, power, events, t)
+    precision, shift = absorb_part(state, power, work)
+    full = settings.strategy != Strategy.NEVER and n >= settings.buffer_size
+    sweeps, served = propagate(state, settings, full, work)
+    if not served:
+        refresh(state, work)
+    record(state, sweeps, Reduction(WAS_EVICTED, number, 0.0, precision, shift), events, t)
 
 
 @compiled

@@ -208,10 +208,11 @@ def _check_points(state: State, settings: Settings) -> None:
     some = settings.margin_noise > 0.0 or settings.half_life < math.inf
     if np.any(noises < 0.0) or np.any(noises > (_MOST_NOISE if some else 0.0)):
         raise ValueError("found points with noises that rows do not have; expected theirs")
-    # Merging makes labels more certain, and never less.
+    # Merging makes labels more certain, a weight below one less.
     label_noises, label_noise = state.label_noises[:n], settings.label_noise
     least = LEAST_LABEL_NOISE if may_merge(settings) and label_noise > 0.0 else label_noise
-    if np.any(label_noises < least) or np.any(label_noises > label_noise):
+    most = 0.5 if label_noise > 0.0 else 0.0
+    if np.any(label_noises < least) or np.any(label_noises > most):
         raise ValueError("found points with label noises that rows do not have; expected theirs")
     if len(state.distances):
         squares = np.square(lengths)

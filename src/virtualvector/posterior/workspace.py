@@ -19,6 +19,7 @@ from virtualvector.types import Array, IntArray
 LAST_ROW, DRIFT = range(2)
 
 _NO_ROWS, _NO_SIGNS = np.zeros((0, 1)), np.zeros(0)
+WHOLE = np.zeros(0)  # powers, of rows that are all learned as they are
 
 
 class Workspace(NamedTuple):
@@ -129,15 +130,20 @@ class KernelArguments(NamedTuple):
     events: Events
     rows: Array  # (T, d), or (T, d − 1) and a bias
     signs: Array  # (T,)
+    powers: Array  # (T,) to which likelihoods are raised, above 0 and up to 1; or none: all are 1
 
 
 def arguments_for(
-    state: State, settings: Settings, rows: Array = _NO_ROWS, signs: Array = _NO_SIGNS
+    state: State,
+    settings: Settings,
+    rows: Array = _NO_ROWS,
+    signs: Array = _NO_SIGNS,
+    powers: Array = WHOLE,
 ) -> KernelArguments:
     """Return what it takes to learn rows with a state, whose arrays are used up."""
     settings = plain(settings)
     work, events = make_workspace(state, settings), no_events(len(rows))
-    return KernelArguments(state, settings, work, events, rows, signs)
+    return KernelArguments(state, settings, work, events, rows, signs, powers)
 
 
 arguments_at = reader(arguments_for(empty_state(1, Settings()), Settings()))

@@ -145,6 +145,12 @@ class Typed:
     def _check_kinds(self, plan: Plan) -> None:
         for column in plan.wanted:
             self.check_type(column.name)
+        if plan.weight is not None and _kind(self._types[plan.weight]) != "number":
+            raise BadInput(
+                f"{self._name}, column {quoted(plan.weight)}: found the type "
+                f"{printable(str(self._types[plan.weight]), 100)}; expected numbers, which weights "
+                "are."
+            )
         for column in plan.columns:
             found = _kind(self._types[column.name])
             is_read = column.time and _is_text(self._types[column.name])

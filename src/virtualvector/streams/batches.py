@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH = 8192  # rows
+MOST_WEIGHT = 1_000_000  # as often a row may be learned
 
 Place = Callable[[int, str | None], str]
 
@@ -32,6 +33,7 @@ class Batch(NamedTuple):
     kept: NDArray[np.bool_] | None = None
     # Columns that are handed on, as texts, also of rows that were not kept; None if there are none.
     ids: pa.Table | None = None
+    weights: NDArray[np.float64] | None = None  # of rows; None if there is no column of them
 
     def part(self, start: int, stop: int) -> Batch:
         """Return some of the rows."""
@@ -41,6 +43,7 @@ class Batch(NamedTuple):
             self.labels[start:stop],
             lambda row, column: self.place(row + start, column),
             ids=None if ids is None else ids.slice(start, stop - start),
+            weights=None if self.weights is None else self.weights[start:stop],
         )
 
 
@@ -110,6 +113,8 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     import pyarrow.compute as pc
 
     wrong = _too_long(table, plan)
+    if plan.weight is not None:
+        wrong |= _no_weights(table[plan.weight].to_numpy(), plan.weight)
     for column in plan.columns:
         # What is not finite is not so in the sum.
         name = column.name
@@ -135,6 +140,16 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
             said = f"found {shown(labels[int(row)].as_py())}; expected a class without zero bytes."
             wrong.setdefault(int(row), Problem(plan.label, said))
     return wrong
+
+
+def _no_weights(cells: NDArray[np.float64], column: str) -> dict[int, Problem]:
+    """Return the rows whose weight is missing, below zero or more than a row may have."""
+    rows = np.flatnonzero(~((cells >= 0.0) & (cells <= MOST_WEIGHT)))
+    found = ["no weight" if np.isnan(cells[row]) else f"{cells[row]:g}" for row in rows]
+    return {
+        int(row): Problem(column, f"found {each}; expected a weight from 0 to {MOST_WEIGHT:,}.")
+        for row, each in zip(rows, found, strict=True)
+    }
 
 
 def longest_in(column: str, label: str | None) -> int:
@@ -178,6 +193,7 @@ def _batches(
         table = table.take(rows)
     features = table.select([column.name for column in plan.columns])
     labels = None if plan.label is None else table[plan.label]
+    weights = None if plan.weight is None else table[plan.weight].to_numpy()
     starts = range(0, len(rows), BATCH)
     if kept is not None:
         starts = starts or range(1)
@@ -194,6 +210,7 @@ def _batches(
             partial(_place_of, place, rows[start : start + BATCH]),
             some,
             None if ids is None else ids.slice(n_before, n_rows),
+            None if weights is None else weights[start : start + BATCH],
         )
         n_before += n_rows
 

@@ -51,13 +51,15 @@ class Plan:
     marks: Marks  # of missing values
     learned: bool  # a model expects these columns; otherwise the first rows decided
     ids: tuple[str, ...] = ()  # columns that are handed on as they are
+    weight: str | None = None  # the column that has the weights of rows
 
     @cached_property
     def wanted(self) -> tuple[Column, ...]:
-        """The columns, then the label, then those that are handed on."""
+        """The columns, then that of weights, then the label, then those that are handed on."""
+        weight = () if self.weight is None else (Column(self.weight, categorical=False),)
         label = () if self.label is None else (self.label,)
         texts = (Column(name, categorical=True) for name in (*label, *self.ids))
-        return (*self.columns, *texts)
+        return (*self.columns, *weight, *texts)
 
     @cached_property
     def texts(self) -> frozenset[str]:

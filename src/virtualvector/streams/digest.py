@@ -28,6 +28,8 @@ class RowDigest:
     ----------
     columns : sequence of Column
         The columns of the rows.
+    weighted : bool, default=False
+        Whether rows have weights, which then count.
 
     Examples
     --------
@@ -43,16 +45,20 @@ class RowDigest:
     True
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[Column], weighted: bool = False) -> None:
         self._numbers = [column.name for column in columns if not column.categorical]
         self._texts = [column.name for column in columns if column.categorical]
         # Numbers row by row; of each column of texts, and of the labels, lengths and characters.
         self._hashes = [_new() for _ in range(1 + 2 * (len(self._texts) + 1))]
+        self._weights = _new() if weighted else None
 
     def with_rows(self, batch: Batch) -> Self:
         """Return the digest of these rows and some more."""
         more = copy(self)
         more._hashes = [each.copy() for each in self._hashes]
+        if self._weights is not None:
+            more._weights = self._weights.copy()
+            more._weights.update(np.ascontiguousarray(batch.weights, np.float64).data)
         more._add(batch)
         return more
 
@@ -69,7 +75,7 @@ class RowDigest:
     def hexdigest(self) -> str:
         """Return the digest as text."""
         whole = _new()
-        for each in self._hashes:
+        for each in (*self._hashes, *([self._weights] if self._weights is not None else [])):
             whole.update(each.digest())
         text: str = whole.hexdigest()
         return text

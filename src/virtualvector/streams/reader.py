@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, Self
 
+from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.batches import Batch, clean
 from virtualvector.streams.columns import Column, Plan, listed
@@ -15,6 +16,7 @@ from virtualvector.streams.schema import (
     check_columns,
     check_labels,
     check_plain,
+    check_weight,
     choose_label,
     chosen,
     with_categorical,
@@ -37,6 +39,7 @@ def open_rows(
     ignore: Sequence[str] = (),
     ids: Sequence[str] = (),
     ids_if_there: Sequence[str] = (),
+    weight: str | None = None,
     missing: Sequence[str] = (),
     format: str | None = None,
     dialect: Dialect = USUAL_DIALECT,
@@ -65,6 +68,8 @@ def open_rows(
         Columns that are left out; so are those that pandas has written as an index.
     ids, ids_if_there : sequence of str, default=()
         Columns that are handed on as texts, and not learned; the latter if they are there.
+    weight : str, optional
+        The column that has the weights of rows, which is not learned.
     missing : sequence of str, default=()
         Texts that stand for a missing value, beside the usual ones.
     format : str, optional
@@ -95,6 +100,13 @@ def open_rows(
     (351, 34) ['g' 'g' 'b'] ionosphere, row 1, column 'x1'
     """
     dialect.check()
+    if weight is not None:
+        others = {
+            "--label": [label or ""],
+            "--ignore or --id": [*ignore, *ids, *ids_if_there],
+            "--categorical": list(categorical),
+        }
+        check_weight(weight, others, [] if columns is None else [c.name for c in columns])
     found = find_sources(sources, format)
     sparse = [source for source in found if source.format == "svmlight"]
     indices = range(0)
@@ -109,10 +121,11 @@ def open_rows(
         ignored=frozenset([*ignore, *([label] if label and not labelled else [])]),
     )
     asked = Asked(
-        label, labelled, tuple(categorical), tuple(ignore), tuple(ids), tuple(ids_if_there)
+        label, labelled, tuple(categorical), tuple(ignore), tuple(ids), tuple(ids_if_there), weight
     )
     if columns is not None:
         known = [*(column.name for column in columns), *ids, *ids_if_there]
+        known += [] if weight is None else [weight]
         outcome = [label] if labelled and label is not None else []
         options = options._replace(expected=frozenset([*known, *outcome]))
     return Reader(found, options, asked, columns, stop=on_error == "stop")
@@ -127,6 +140,7 @@ class Asked(NamedTuple):
     ignore: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     ids_if_there: tuple[str, ...] = ()
+    weight: str | None = None
 
 
 class Reader:
@@ -140,6 +154,8 @@ class Reader:
         The columns of each batch.
     label : str or None
         The column that has the labels, if these are read.
+    weight : str or None
+        The column that has the weights of rows.
     ids : tuple of str
         The columns that are handed on.
     label_reason : str
@@ -169,7 +185,7 @@ class Reader:
         stop: bool = True,
     ) -> None:
         self._sources, self._options, self._stop = sources, options, stop
-        self._asked = asked
+        self._asked, self.weight = asked, asked.weight
         self._begun = False
         self.skipped = 0
         self.problems: list[str] = []
@@ -191,7 +207,8 @@ class Reader:
             self.columns = tuple(columns)
         if not self.columns:
             raise BadInput(f"{source}: found no column to learn from; expected one or more.")
-        self._plan = Plan(self.columns, self.label, options.marks, columns is not None, self.ids)
+        learned = columns is not None
+        self._plan = Plan(self.columns, self.label, options.marks, learned, self.ids, self.weight)
         check_columns(source, rows.columns, self._plan)
         if columns is None:
             self._describe(source, rows)
@@ -215,9 +232,11 @@ class Reader:
         if expected is None:
             chosen(source, names, asked.ignore, "to ignore")
         chosen(source, names, asked.ids, "to hand on")
+        weight = () if asked.weight is None else (asked.weight,)
+        chosen(source, names, weight, "with weights (--weight '' learns without)")
         wanted = {asked.label, *asked.categorical, *(column.name for column in expected or ())}
-        index = [name for name in rows.index if name not in wanted]
-        outside = {*asked.ignore, *self.ids, *index}
+        index = [name for name in rows.index if name not in (*wanted, *weight)]
+        outside = {*asked.ignore, *self.ids, *weight, *index}
         unnoted = [name for name in index if name not in (*asked.ignore, *self.ids)]
         if unnoted and expected is None:
             self.notes.append(f"left out: {listed(unnoted)}, which pandas has written as an index")
@@ -230,6 +249,8 @@ class Reader:
         doubtful = [c.name for c in self.columns if c.categorical and c.name not in categorical]
         check_plain(source, {name: heads[name] for name in doubtful})
         self.notes += described(self.columns, heads, categorical)
+        if self.weight is not None:
+            self.notes.append(f"weights: {quoted(self.weight)} (as asked)")
 
     def _leave_out(self, source: str, rows: Rows) -> None:
         """Say which columns of a source are not among those that are expected."""

@@ -66,6 +66,21 @@ def chosen(source: str, columns: Sequence[str], asked: Sequence[str], purpose: s
     return list(asked)
 
 
+def check_weight(weight: str, others: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> None:
+    """Raise if a column is to have weights and to be something else, too."""
+    for option, names in others.items():
+        if weight in names:
+            raise BadInput(
+                f"--weight {printable(weight, 100)}: it is also the column of {option}; expected "
+                "one that is nothing else."
+            )
+    if weight in inputs:
+        raise BadInput(
+            f"--weight {printable(weight, 100)}: the model has learned it as an input; expected a "
+            "column that it has not."
+        )
+
+
 def check_columns(source: str, columns: Sequence[Column], plan: Plan) -> None:
     """Raise if a column is missing; the order does not matter, nor what else there is."""
     present = {column.name for column in columns}

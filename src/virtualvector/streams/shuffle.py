@@ -29,7 +29,7 @@ LONGEST_BLOCK, SHORTEST_BLOCK = 65_536, 256  # rows
 _CELLS = 2**22  # of a block, if it has more rows than the shortest
 _AT_ONCE = 8192  # rows of a batch, unless a block is shorter
 _MOST_ROWS = 10**9  # that numpy can draw from
-_LABEL, _ROW = "label", "row"
+_LABEL, _ROW, _WEIGHT = "label", "row", "weight"
 _COLUMN, _ID = "column ", "id "  # before the names of those that a table gives
 
 
@@ -45,7 +45,7 @@ class ShuffledReader:
 
     Attributes
     ----------
-    columns, label, label_reason, ids, notes, skipped, problems
+    columns, label, label_reason, weight, ids, notes, skipped, problems
         As those of `Reader`.
     classes : tuple of str
         All that there are.
@@ -65,6 +65,7 @@ class ShuffledReader:
     def __init__(self, reader: Reader, seed: int) -> None:
         self.columns: tuple[Column, ...] = reader.columns
         self.label, self.label_reason = reader.label, reader.label_reason
+        self.weight = reader.weight
         self.ids, self.n_in_time, self.notes = reader.ids, reader.n_in_time, reader.notes
         self._seed, self._open = seed, ExitStack()
         try:
@@ -168,7 +169,8 @@ def _with_labels(batch: Batch, first: int) -> pa.Table:
         for name, cells in zip(part.column_names, part.columns, strict=True)
     }
     labels, rows = pa.array(batch.labels.tolist(), pa.string()), np.arange(first, first + n_rows)
-    return pa.table(columns | {_LABEL: labels, _ROW: rows})
+    weights = {} if batch.weights is None else {_WEIGHT: pa.array(batch.weights)}
+    return pa.table(columns | weights | {_LABEL: labels, _ROW: rows})
 
 
 def _batch(table: pa.Table) -> Batch:
@@ -180,7 +182,13 @@ def _batch(table: pa.Table) -> Batch:
 
     features, ids = _under(table, _COLUMN), _under(table, _ID)
     labels = np.array(table[_LABEL].to_pylist())
-    return Batch(features, labels, place, ids=ids if ids.num_columns else None)
+    return Batch(
+        features,
+        labels,
+        place,
+        ids=ids if ids.num_columns else None,
+        weights=table[_WEIGHT].to_numpy() if _WEIGHT in table.column_names else None,
+    )
 
 
 def _under(table: pa.Table, before: str) -> pa.Table:

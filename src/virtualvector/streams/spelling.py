@@ -101,6 +101,8 @@ def _each(cells: pa.ChunkedArray, entry: Callable[[str], object], kind: pa.DataT
 
 def instead(cell: str, column: Column, plan: Plan) -> str:
     """Return which options help where a cell is not what its column holds."""
+    if column.name == plan.weight:
+        return " from 0 on, as weights are (--on-error skip leaves such rows out)"
     because = ", as was learned" if plan.learned else ", as in most of the first rows"
     ways = [f"--missing {cell} if it stands for a missing value"] if _may_be_mark(cell) else []
     if not plan.learned:

@@ -1,0 +1,74 @@
+"""Rows on their way through a committee: from cells to inputs, and to what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from virtualvector.auto.committee import Committee
+from virtualvector.features.encoder import Encoder
+from virtualvector.learners.weights import Visits
+from virtualvector.types import Array, Labels
+
+
+@dataclass
+class Stage:
+    """An encoder and a committee, both of which learn.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Makes inputs of cells; it is changed.
+    committee : Committee
+        Learns them; it is replaced.
+    narrowed : callable
+        Makes inputs as narrow as the committee has them.
+    """
+
+    encoder: Encoder
+    committee: Committee
+    narrowed: Callable[[Array], Array]
+
+    def learn(
+        self,
+        columns: list[Any],
+        labels: Labels,
+        visits: Iterable[Visits],
+        predict: bool,
+        n_jobs: int,
+    ) -> Array:
+        """Learn rows as they are visited.
+
+        Returns what was said of each before its first visit, one column per class known at the end,
+        if ``predict``; otherwise nothing.
+        """
+        parts = []
+        with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
+            for some in visits:
+                said = self._visit([values[some.which] for values in columns], labels, some, pool)
+                if predict:
+                    parts.append((some, said[some.first], self.committee.classes))
+        classes = self.committee.classes
+        whole = np.zeros((len(labels) if predict else 0, len(classes)))
+        for some, said, known in parts:
+            rows = np.arange(len(labels))[some.which][some.first]
+            whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = said
+        return whole
+
+    def _visit(
+        self, cells: list[Any], labels: Labels, some: Visits, pool: ThreadPoolExecutor | None
+    ) -> Array:
+        if some.learned:
+            inputs = self.narrowed(self.encoder.learn(cells))
+            self.committee, said = self.committee.learn(
+                inputs, labels[some.which], pool, some.powers
+            )
+            return said
+        if len(self.committee.classes) == 0:
+            return np.zeros((len(cells[0]), 0))
+        return self.committee.predict(self.narrowed(self.encoder.scale(cells)))
