@@ -9,7 +9,14 @@ from virtualvector.jit.compiled import compiled
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.posterior import Settings, empty_state, gaussian, learn
 from virtualvector.posterior.reduction.divergence import measure_divergences
-from virtualvector.posterior.reduction.merging import best_merge, merge_points
+from virtualvector.posterior.reduction.merging import (
+    best_merge,
+    may_lose_little,
+    merge_points,
+    pair_of,
+    propose,
+)
+from virtualvector.posterior.reduction.pairs import find_closest_pairs
 from virtualvector.posterior.residual.full import flush
 from virtualvector.posterior.workspace import arguments_for, parts_at
 
@@ -87,3 +94,35 @@ def test_without_label_noise_points_leave_by_their_divergence(margin_noise):
         assert expected_divergence(z, 0.7, margin_noise, 0.0) == weight_divergence(
             z, 0.7, margin_noise, 0.0
         )
+
+
+@compiled
+def merges_despite(state, settings, limit, work):
+    """How many of the closest pairs would be merged that are passed by, and how many at all."""
+    measure_divergences(state, work)
+    merged = passed = 0
+    for k in range(find_closest_pairs(state, settings, work)):
+        i, j = work.pairs[k, 0], work.pairs[k, 1]
+        pair = pair_of(state, i, j, work)
+        if propose(pair, i, j, limit).first >= 0:
+            merged += 1
+            passed += not may_lose_little(pair, limit)
+    return passed, merged
+
+
+@pytest.mark.parametrize("margin_noise", [0.0, 0.1])
+@pytest.mark.parametrize("label_noise", [0.01, 0.1, 0.3])
+def test_margins_that_often_differ_in_sign_could_not_have_been_merged(label_noise, margin_noise):
+    how = Settings(
+        buffer_size=12, merge_pairs=20, label_noise=label_noise, margin_noise=margin_noise
+    )
+    total = 0
+    for d in (2, 5):
+        rows, signs, _ = stream(1, d, label_noise, n_rows=60)
+        state, _ = learn(empty_state(d, how), rows, signs, how)
+        work = arguments_for(state, how).work
+        for limit in (1e-3, 1e-2, 0.1, 1.0):
+            passed, merged = merges_despite(state, how, limit, work)
+            assert passed == 0
+            total += merged
+    assert total > 0

@@ -120,3 +120,19 @@ def log_normaliser(
     x2 = (a11 * r2 - a21 * r1) / determinant
     lean1, lean2 = b1 - k11 * x1 - k12 * x2, b2 - k12 * x1 - k22 * x2  # C⁻¹(x − m)
     return 0.5 * (b1 * x1 + b2 * x2 + m1 * lean1 + m2 * lean2 - math.log(determinant))
+
+
+@compiled
+def expected_exponent(
+    m1: float, m2: float, p11: float, p12: float, p22: float,
+    k11: float, k12: float, k22: float, b1: float, b2: float,
+) -> float:  # fmt: skip
+    """E(bᵀx − ½xᵀKx) for mean m and covariance P.
+
+    Examples
+    --------
+    >>> expected_exponent(1.0, 2.0, 3.0, 0.5, 1.0, 2.0, 0.0, 4.0, 1.0, 1.0)
+    -11.0
+    """
+    squares = k11 * (p11 + m1 * m1) + k22 * (p22 + m2 * m2) + 2.0 * k12 * (p12 + m1 * m2)
+    return b1 * m1 + b2 * m2 - 0.5 * squares

@@ -20,6 +20,7 @@ from virtualvector.kernels.likelihood import (
 )
 from virtualvector.kernels.merge_divergence import (
     disagreement,
+    expected_exponent,
     expected_log_ratio,
     log_normaliser,
 )
@@ -46,7 +47,7 @@ from virtualvector.posterior.workspace import Workspace
 
 _SMALLEST_ROOM = 1e-10
 _SMALLEST_LENGTH = 0.01  # opposite points have no bisector
-_LEAST_LOST = 0.3  # of the probability of different signs: the smallest share found is 0.31
+_LEAST_LOST = 0.1  # of the probability of different signs, and of what labels tell
 _SHARE_LOST = 0.2  # of what eviction loses: a point that was merged is merged again and again
 
 
@@ -159,9 +160,9 @@ def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
     labels are noisy. The score E alone would take two factors that a third resembles little for
     well kept, if that one is far from a Gaussian.
 
-    Close points have margins that differ little, and a pair factor that is very sharp along their
-    difference. The algebra is therefore done for the sum and the difference of the standardised
-    margins, (u₁/σ₁ ± u₂/σ₂)/√2, where large and small numbers do not mix.
+    Close points have a pair factor that is very sharp along the difference of their margins. The
+    algebra is therefore done for the sum and the difference of the standardised margins,
+    (u₁/σ₁ ± u₂/σ₂)/√2, where large and small numbers do not mix.
     """
     proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
     if not proper:
@@ -202,10 +203,8 @@ def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
 
     # The merged point: the bisector, with the mean of the two noise scales.
     scale = 1.0 / math.sqrt(pair.length)
-    noise, label_noise = (
-        merged_noise(pair),
-        merged_label_noise(pair.label_noise1, pair.label_noise2),
-    )
+    noise = merged_noise(pair)
+    label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
     es, ed = scale * (w1 + w2), scale * (w1 - w2)  # its margin is es·sum + ed·difference
     variance = es * es * pss + 2 * es * ed * psd + ed * ed * pdd
     if not variance > 0.0:
@@ -218,8 +217,7 @@ def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
     if not found:
         return no_merge()
     z, precision, shift = matched_site(mean, variance, noise, label_noise)
-    kept = expected_divergence(z, variance, noise, label_noise)
-    cost = pair.divergence - kept
+    cost = pair.divergence - expected_divergence(z, variance, noise, label_noise)
 
     # What the merged factor does not carry goes to the residual, as two factors of one margin each.
     lss, lsd, ldd = lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision
@@ -230,9 +228,10 @@ def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
             pair.label_noise1, pair.label_noise2, label_noise,
         ) - log_z + log_probability(z, label_noise)  # fmt: skip
         lost += log_normaliser(before_s, before_d, css, csd, cdd, lss, lsd, ldd, bs, bd)
-        lost += 0.5 * (lss * (pss + ms * ms) + ldd * (pdd + md * md)) + lsd * (psd + ms * md)
-        lost -= bs * ms + bd * md
-        if not lost < _SHARE_LOST * limit:
+        if (
+            not lost - expected_exponent(ms, md, pss, psd, pdd, lss, lsd, ldd, bs, bd)
+            < _SHARE_LOST * limit
+        ):
             return no_merge()
     large, small, c, s = _eigen(lss, lsd, ldd)
     merge = Merge(
@@ -295,16 +294,13 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     what the two rows have in common: D′ is larger than q̃ has it, the more so the more the margins
     are correlated without them, and the more they are narrowed by them; but by no more than a
     factor (1 − ρ²)^−⅕ and some, nor one that grows from one to three with the narrowing. With label
-    noise, factors are not log-concave, and a pair may be passed by that would have won; but what is
-    lost against the exact pair is at least a share of how often the two margins differ in sign.
+    noise, factors are not log-concave, and a pair may be passed by that would have won.
     """
-    proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
+    proper, _, _, c11, c12, c22 = pair_cavity(pair)
     if not proper:
         return False
-    if pair.label_noise1 > 0.0 and pair.label_noise2 > 0.0:
-        apart = disagreement(mean1, mean2, c11 + pair.noise1, c12, c22 + pair.noise2)
-        if _LEAST_LOST * apart >= _SHARE_LOST * limit:
-            return False
+    if not may_lose_little(pair, limit):
+        return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
     label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
@@ -316,6 +312,21 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
+
+
+@compiled
+def may_lose_little(pair: Pair, limit: float) -> bool:
+    """Whether a merge may lose no more against the exact pair than it may, with label noise.
+
+    What it loses is at least a share of how often the two margins differ in sign, and of what
+    labels tell, (1 − 2ε₁)(1 − 2ε₂).
+    """
+    if pair.label_noise1 == 0.0 or pair.label_noise2 == 0.0:
+        return True
+    _, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
+    apart = disagreement(mean1, mean2, c11 + pair.noise1, c12, c22 + pair.noise2)
+    told = (1.0 - 2.0 * pair.label_noise1) * (1.0 - 2.0 * pair.label_noise2)
+    return _LEAST_LOST * told * apart < _SHARE_LOST * limit
 
 
 @inlined
