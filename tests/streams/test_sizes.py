@@ -215,7 +215,9 @@ def test_rows_that_are_no_rows_take_no_memory_before_they_are_told(tmp_path):
             file.write((b"z" * 2**17 + b"\n") * 8)
     [(n_rows, problems)] = read(path, on_error="skip", limit=130 * 2**20)
     assert n_rows == 2
-    assert problems[0] == f"{path}, line 4: found 1 field; expected 2."
+    assert problems[0].startswith(
+        f"{path}, line 4: found 1 field; expected 2, as in the first line"
+    )
 
 
 def test_a_compressed_file_of_many_parts_is_put_together_once(tmp_path):

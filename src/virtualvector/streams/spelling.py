@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from virtualvector.escaping import printable
+from virtualvector.escaping import argument
 from virtualvector.streams.columns import Column, Plan, Problem, shown
 from virtualvector.values import BLANKS, Marks, category, time_in
 
@@ -102,9 +102,11 @@ def _each(cells: pa.ChunkedArray, entry: Callable[[str], object], kind: pa.DataT
 def instead(cell: str, column: Column, plan: Plan) -> str:
     """Return which options help where a cell is not what its column holds."""
     because = ", as was learned" if plan.learned else ", as in most of the first rows"
-    ways = [f"--missing {cell} if it stands for a missing value"] if _may_be_mark(cell) else []
+    ways = []
+    if _may_be_mark(cell):
+        ways.append(f"--missing {argument(cell)} if it stands for a missing value")
     if not plan.learned:
-        ways.append(f"--categorical {printable(column.name, 100)} if these are categories")
+        ways.append(f"--categorical {argument(column.name)} if these are categories")
     return f"{because} ({'; '.join([*ways, '--on-error skip leaves such rows out'])})"
 
 
