@@ -175,8 +175,8 @@ def test_declared_classes_have_one_spelling_too(learn, labels, declared):
 @pytest.mark.parametrize(
     ("own", "kind"),
     [
-        *((bool, kind) for kind in ("boolean", "bool[pyarrow]", "category", "object")),
-        *((int, kind) for kind in ("Int64", "int64[pyarrow]", "category", "object")),
+        *((bool, kind) for kind in ("boolean", "bool[pyarrow]", "category")),
+        *((int, kind) for kind in ("Int64", "int64[pyarrow]", "category")),
     ],
 )
 def test_labels_of_pandas_come_back_as_they_were(vvm, tmp_path, own, kind):
@@ -196,6 +196,19 @@ def test_predictions_are_not_called_what_they_are_not(vvm, learn, name):
     done = vvm("predict", "rows.csv", "--model", "m.vvm", "--output", name)
     assert done.code == 2
     assert "predictions are written as CSV; expected a name that ends in .csv" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--learner", "foo"), "vvm: Invalid value for '--learner': 'foo' is not one of 'auto'"),
+        (("--buffer-size", "3"), "vvm: --buffer-size is not for --learner auto."),
+    ],
+)
+def test_wrong_options_are_told_without_jargon(vvm, options, said):
+    done = vvm("learn", "spambase", *options)
+    assert done.code == 2
+    assert done.err.startswith(said)
 
 
 def test_one_value_is_not_many(vvm, learn, tmp_path):

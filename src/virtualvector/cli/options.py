@@ -130,7 +130,7 @@ EncodingOption = Annotated[
     typer.Option(
         "--encoding",
         metavar="NAME",
-        help="Of text, such as latin-1; by default UTF-8, or UTF-16 if it begins so.",
+        help="Of text, such as latin-1; by default UTF-8, or UTF-16 or 32 if it begins so.",
         rich_help_panel=READING,
     ),
 ]

@@ -192,21 +192,17 @@ def _place(row: int, column: int, estimator: BaseEstimator) -> str:
 
 
 def _plain(y: Any) -> Any:
-    """Return truth values and whole numbers that come as objects as what they are.
+    """Return truth values and whole numbers of pandas' own types as numpy's.
 
-    Others would make objects, or floats, of pandas' columns that may have missing values.
+    Others would make floats of columns that may have missing values, but have none.
     """
-    if not hasattr(y, "dtype") or getattr(y.dtype, "kind", "O") in "fUSmM":
+    if isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype):
         return y
     labels = np.asarray(y)
-    if labels.ndim != 1 or labels.dtype.kind != "O" or not len(labels):
-        is_own = isinstance(y, np.ndarray) or labels.dtype.kind not in "biu"
-        return y if is_own else labels
+    if labels.ndim != 1 or labels.dtype.kind not in "biuO" or not len(labels):
+        return y
     kinds = {type(label) for label in labels.tolist()}
-    if kinds <= {bool, np.bool_}:
-        return labels.astype(bool)
-    fits = all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
-    return np.array(labels.tolist()) if fits else y
+    return np.array(labels.tolist()) if kinds in ({bool}, {int}) else y
 
 
 def _check_labels(y: Any, name: str) -> None:
