@@ -42,6 +42,7 @@ class Timed:
 
     def __init__(self, reader: Any) -> None:
         self.reader = reader
+        self.columns = reader.columns
         self.seconds = 0.0
 
     def __iter__(self) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import Any
 
 LONGEST_MESSAGE = 2000  # characters
@@ -50,6 +51,20 @@ def quoted(text: str, most: int = 100) -> str:
     "it's" 'abcabca...'
     """
     return repr(text if len(text) <= most else text[: most - 3] + "...")
+
+
+def argument(text: str, most: int = 100) -> str:
+    r"""Return a text as it is given to an option on the command line, among others or alone.
+
+    Examples
+    --------
+    >>> from virtualvector.escaping import argument
+    >>> print(argument("age"), argument("is on"), argument("Ort, Kreis"))
+    age 'is on' '"Ort, Kreis"'
+    """
+    if "," in text or text[:1] == '"' or text.strip() != text:
+        text = '"' + text.replace('"', '""') + '"'
+    return printable(shlex.quote(text), most)
 
 
 def in_a_list(text: str, most: int = LONGEST_MESSAGE) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -44,17 +44,6 @@ _TIME = re.compile(
     r"|(?P<alone>\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)",
     re.IGNORECASE | re.ASCII,
 )
-_DOUBTS = {
-    re.compile(r"\d{1,2}([/.-])\d{1,2}\1(?:\d{2}|\d{4})(?:[T ,]+\d{1,2}:.*)?", re.ASCII): (
-        "a date of which day and month are in doubt; expected 2021-05-06"
-    ),
-    re.compile(r"[$€£¥] ?[+-]?\d[\d.,]*|[+-]?\d[\d.,]* ?[$€£¥%]", re.ASCII): (
-        "a number with signs; expected 12.5"
-    ),
-    re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+,\d+", re.ASCII): (
-        "a number with commas; expected 1234.5, or --decimal , where 1,5 means 1.5"
-    ),
-}
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _FIRST, _LAST = ((each - _EPOCH) // _MICROSECOND for each in (dt.datetime.min, dt.datetime.max))
@@ -332,26 +321,6 @@ def most_of(kinds: Iterable[Kind]) -> Kind:
         if 2 * counts[kind] > counts.total():
             return kind
     return "category" if counts else "number"
-
-
-def doubt_in(texts: Sequence[str]) -> str | None:
-    """Return why most of some texts are neither categories nor anything else for sure, or None.
-
-    Examples
-    --------
-    >>> from virtualvector.values import doubt_in
-    >>> doubt_in(["03/04/2021", "05/04/2021"])
-    "found '03/04/2021', a date of which day and month are in doubt; expected 2021-05-06"
-    >>> doubt_in(["$12.50", "$3"])
-    "found '$12.50', a number with signs; expected 12.5"
-    >>> doubt_in(["red", "blue", "3%"])
-    """
-    n_plain = sum(number_in(text) is not None for text in texts)  # beside which others are odd
-    for pattern, said in _DOUBTS.items():
-        matches = [text for text in texts if pattern.fullmatch(text)]
-        if matches and 2 * (len(matches) + n_plain) > len(texts):
-            return f"found {matches[0]!r}, {said}"
-    return None
 
 
 def _kind(value: Any) -> Kind:

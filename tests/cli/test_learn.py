@@ -187,7 +187,7 @@ BAD_ROWS = {
     "1.0,2.0,red,good": "found 4 fields; expected 5",
     "1.0,abc,3.0,red,good": "column 'x1': found 'abc'; expected a number",
     "1.0,inf,3.0,red,good": "column 'x1': found inf; expected a finite number",
-    "1.0,2.0,3.0,red,": "column 'outcome': found an empty label; expected a class",
+    "1.0,2.0,3.0,red,": "column 'outcome': found no label, or NA; expected a class",
 }
 
 

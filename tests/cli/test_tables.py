@@ -214,8 +214,8 @@ def test_other_dialects_are_seen_or_said(vvm):
     rows.to_csv("eu.csv", index=False, sep=";", decimal=",")
     done = predicted(vvm, "eu.csv")
     assert done.out == expected
-    assert "its columns are delimited by ';' (--delimiter)" in done.err
-    assert "its numbers are written as 1,5 (--decimal)" in done.err
+    assert "columns are delimited by ';' (--delimiter)" in done.err
+    assert "numbers are written as 1,5 (--decimal)" in done.err
     rows.to_csv("wide.csv", index=False, encoding="utf-16")
     assert predicted(vvm, "wide.csv").out == expected
     rows.to_csv("latin.csv", index=False, encoding="latin-1")

@@ -260,7 +260,7 @@ def test_a_row_is_learned_whole_when_an_interrupt_comes_between_two_kernels(
     monkeypatch, kernel, n_classes
 ):
     X, y = problem(rows=80, flipped=0.2, n_classes=n_classes)
-    options = {"label_noise": 0.05} if kernel == "merge_or_evict" else {}
+    options = {"margin_noise": 0.1} if kernel == "merge_or_evict" else {}
     whole = VVMClassifier(5, **options).partial_fit(X, y, classes=np.unique(y))
     model = VVMClassifier(5, **options).partial_fit(X[:10], y[:10], classes=np.unique(y))
     work, armed, interrupts = getattr(engine, kernel), [], []

@@ -90,7 +90,7 @@ def test_the_memory_of_the_process_does_not_grow_with_the_stream():
 @pytest.mark.parametrize("d", [5, 40])
 def test_what_is_updated_stays_what_its_definition_says(d, merge_pairs):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, d))[rng.integers(500, size=5000)]  # with repeated rows
+    rows = rng.normal(size=(40, d))[rng.integers(40, size=5000)]  # with repeated rows
     rows += 1e-3 * rng.normal(size=rows.shape)
     signs = np.where(rows[:, 0] + 0.3 * rng.normal(size=5000) > 0, 1.0, -1.0)
     how = Settings(buffer_size=15, margin_noise=1e-3, label_noise=0.1, merge_pairs=merge_pairs)

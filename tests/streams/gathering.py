@@ -6,6 +6,11 @@ from virtualvector.streams.formats import Options
 from virtualvector.streams.reader import Asked
 from virtualvector.streams.sources import find_sources
 
+FIELDS = (
+    ", as in the first line (--delimiter and --quote say how fields are written; --on-error skip "
+    "leaves such rows out)."
+)
+
 
 def in_chunks(source, chunk=CHUNK, label=None, columns=None, stop=True, format=None):
     """Return a reader that parses so many bytes at once."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tests.streams.gathering import all_of, complaint, in_chunks
+from tests.streams.gathering import FIELDS, all_of, complaint, in_chunks
 from virtualvector.streams import Column, open_rows
 from virtualvector.values import PEEK
 
@@ -23,16 +23,22 @@ def as_missing(text):
 
 # What is wrong, as a line of CSV and of JSON, and what is said of it.
 CSV = {
-    "a field too few": (b"1,red", ": found 2 fields; expected 3."),
-    "a field too many": (b"1,red,x,2", ": found 4 fields; expected 3."),
-    "only blanks": (b"  ", ": found 1 field; expected 3."),
+    "a field too few": (b"1,red", f": found 2 fields; expected 3{FIELDS}"),
+    "a field too many": (b"1,red,x,2", f": found 4 fields; expected 3{FIELDS}"),
+    "only blanks": (b"  ", f": found 1 field; expected 3{FIELDS}"),
     "text": (b"abc,red,x", f", column 'a': found 'abc'; {NUMBER}{as_missing('abc')}{WAYS}"),
     "a long text": (b"a" * 99 + b",red,x", f", column 'a': found '{'a' * 37}...'; {NUMBER}{WAYS}"),
     "a number of another kind": (b"0x10,red,x", f", column 'a': found '0x10'; {NUMBER}{WAYS}"),
     "inf": (b"-inf,red,x", f", column 'a': found -inf; {FINITE}"),
     "too large": (b"1e999,red,x", f", column 'a': found inf; {FINITE}"),
-    "an empty label": (b"1,red,", ", column 'kind': found an empty label; expected a class."),
-    "a missing label": (b"1,red, NA", ", column 'kind': found an empty label; expected a class."),
+    "an empty label": (
+        b"1,red,",
+        ", column 'kind': found no label, or NA; expected a class.",
+    ),
+    "a missing label": (
+        b"1,red, NA",
+        ", column 'kind': found no label, or NA; expected a class.",
+    ),
     "bad UTF-8 in a name": (b"1,\xff,x", f", column 'b': {UTF_8}"),
     "bad UTF-8 in a label": (b"1,red,\xc3", f", column 'kind': {UTF_8}"),
     "bad UTF-8 in a number": (b"1\xff,red,x", f", column 'a': {UTF_8}"),
@@ -54,8 +60,9 @@ JSON = {
                             ", column 'b': found Infinity; expected a name, or null "
                             "where it is missing."),
     "an empty label": (b'{"a": 1, "b": "u", "kind": ""}',
-                       ", column 'kind': found an empty label; expected a class."),
-    "no label": (b'{"a": 1, "b": "u"}', ", column 'kind': found an empty label; expected a class."),
+                       ", column 'kind': found no label, or NA; expected a class."),
+    "no label": (b'{"a": 1, "b": "u"}',
+                 ", column 'kind': found no label, or NA; expected a class."),
     "nested": (b'{"a": [1], "b": "u", "kind": "x"}',
                ", column 'a': found a list or an object; expected a number, a text or null."),
     "an unknown key": (b'{"z": 1, "kind": "x"}',
@@ -118,7 +125,7 @@ def test_bad_rows_are_left_out_wherever_they_are(tmp_path):
     assert [row[0] for row in rows] == [row for row in range(20_000) if row not in bad]
     assert reader.skipped == len(bad)
     assert reader.problems == [
-        f"{path}, line {row + 2}: found 4 fields; expected 3." for row in bad[:10]
+        f"{path}, line {row + 2}: found 4 fields; expected 3{FIELDS}" for row in bad[:10]
     ]
     assert all_of(reader)[0] == rows  # another pass counts again from nothing
     assert reader.skipped == len(bad)
@@ -157,7 +164,7 @@ def test_bad_rows_of_typed_files_are_numbered(tmp_path):
     parquet.write_table(pa.table({"a": a, "label": label}), path)
     expected = [
         f"{path}, row 4, column 'a': found -inf; {FINITE}",
-        f"{path}, row 9001, column 'label': found an empty label; expected a class.",
+        f"{path}, row 9001, column 'label': found no label, or NA; expected a class.",
         f"{path}, row 15001, column 'a': found inf; {FINITE}",
     ]
     assert all_of(open_rows([str(path)])) == ([(0.0, "x"), (1.0, "y"), (2.0, "x")], expected[0])

@@ -205,7 +205,7 @@ def test_how_numbers_are_written_is_seen_although_columns_are_known(pipe, monkey
     else:
         pipe.write(b"1,5;v\n")
     reader = open_rows(["-"], columns=KNOWN, labelled=False)
-    assert "its numbers are written as 1,5 (--decimal)" in reader.notes
+    assert "standard input: numbers are written as 1,5 (--decimal)" in reader.notes
     pipe.close()
     assert all_of(reader) == ([(1.0,), (1.5,)], None)
 

@@ -3,6 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
+from tests.streams.gathering import FIELDS
 from virtualvector.datasets import load_spambase
 from virtualvector.streams import BadInput, read
 
@@ -85,7 +86,9 @@ BAD = {
     "numbers as header": ("1,2,3\n4,5,6\n",
                           "FILE, line 1: found numbers; expected names of columns "
                           "(--no-header if there are none)."),
-    "a name twice": ("a,a,kind\n1,2,x\n", "FILE, line 1: found the column 'a' more than once."),
+    "a name twice": ("a,a,kind\n1,2,x\n",
+                     "FILE, line 1: found the column 'a' more than once; expected names that "
+                     "differ."),
     "one column": ("a b kind\n1 2 x\n",
                    "FILE, line 1: found 'a b kind'; expected the names of two columns or more, "
                    "with ',' in between (--delimiter for others)."),
@@ -103,14 +106,16 @@ BAD = {
     "empty column": (HEAD + "1,,x\n3,,y\n",
                      "FILE, line 2, column 'b': found an empty cell; expected a finite number."),
     "empty label": (HEAD + "1,2,x\n3,4,\n",
-                    "FILE, line 3, column 'kind': found an empty label; expected a class."),
+                    "FILE, line 3, column 'kind': found no label, or NA; expected a class."),
     "one class": (HEAD + "1,2,x\n3,4,x\n",
                   "FILE, column 'kind': found only the class 'x'; expected two or more."),
     "too many classes": (HEAD + "".join(f"1,2,{k}\n" for k in range(9)),
                          "FILE, column 'kind': found 9 different values in 9 rows; expected a few "
                          "classes that come again and again."),
-    "a field too few": (HEAD + "1,2,x\n3,y\n", "FILE, line 3: found 2 fields; expected 3."),
-    "blank lines before": (HEAD + "\n1,2,x\n\n3,y\n", "FILE, line 5: found 2 fields; expected 3."),
+    "a field too few": (HEAD + "1,2,x\n3,y\n",
+                        f"FILE, line 3: found 2 fields; expected 3{FIELDS}"),
+    "blank lines before": (HEAD + "\n1,2,x\n\n3,y\n",
+                           f"FILE, line 5: found 2 fields; expected 3{FIELDS}"),
     "blank lines between": (HEAD + "1,2,x\n\n\n3,inf,y\n",
                             "FILE, line 5, column 'b': found inf; expected a finite number" + GAP),
     "a label over two lines": (HEAD + '1,2,"x\nx"\n3,inf,y\n',
@@ -126,7 +131,7 @@ def test_what_is_wrong_is_said_with_its_place(write, text, expected):
 
 def test_a_label_that_is_not_there_is_answered_with_the_columns(write):
     said = complaint(write(HEAD + "1,2,x\n3,4,y\n"), "class")
-    assert said == "FILE: found no column 'class'; the columns are 'a', 'b', 'kind'."
+    assert said == "FILE: found no column 'class' (--label); the columns are 'a', 'b', 'kind'."
 
 
 def test_other_formats_are_not_taken_for_csv(write):

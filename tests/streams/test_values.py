@@ -278,7 +278,10 @@ def test_columns_of_other_types_are_named(tmp_path):
     assert complaint(path) == said
     twice = pa.table([[1, 2], [3, 4], ["x", "y"]], names=["a", "a", "c"])
     feather.write_feather(twice, tmp_path / "rows.feather")
-    assert complaint(tmp_path / "rows.feather") == "FILE: found the column 'a' more than once."
+    assert (
+        complaint(tmp_path / "rows.feather")
+        == "FILE: found the column 'a' more than once; expected names that differ."
+    )
 
 
 @settings(max_examples=40)

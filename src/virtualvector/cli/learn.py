@@ -224,6 +224,7 @@ def learn(
     from virtualvector.cli.run_options import RunOptions
     from virtualvector.cli.session import Handling, carry_out
     from virtualvector.cli.start import Asked, Mode
+    from virtualvector.values import spelled
 
     _check_together(source, model, resume, append, passes)
     written = (("--model", model), ("--report", report), ("--json", json))
@@ -235,7 +236,7 @@ def learn(
         categorical=listed(categorical) if categorical is not None else None,
         missing=listed(missing) if missing is not None else None,
         seed=seed,
-        classes=tuple(sorted(listed(classes))) if classes is not None else None,
+        classes=tuple(sorted(map(spelled, listed(classes)))) if classes is not None else None,
         new_classes=new_classes,
         passes=passes,
         shuffle=shuffle,

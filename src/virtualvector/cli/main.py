@@ -84,5 +84,7 @@ def main() -> None:
         if not sys.argv[1:]:
             wrong.show()  # the help
             sys.exit(BAD_INPUT)
-        say(f"vvm: {wrong.format_message()}")
+        # Words of those who check options, which tell nothing.
+        said = wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
+        say(f"vvm: {said}")
         sys.exit(BAD_INPUT)

@@ -87,6 +87,10 @@ def print_classes(facts: dict[str, Any]) -> None:
         rows = zip(names, facts["confusion"], strict=True)
         table = [[name, *(str(n) if n else "·" for n in counts)] for name, counts in rows]
         print_table(("observed, predicted", *heads), table)
+        n_outside = sum(each["rows"] for each in by_class) - sum(map(sum, facts["confusion"]))
+        if n_outside:
+            are = "1 row is" if n_outside == 1 else f"{n_outside:,} rows are"
+            print(f"{are} not among these, as a class was not known when its first row came.")
     else:  # a matrix has no room
         errors = facts["most_confused"]
         table = [[each["observed"], each["predicted"], f"{each['rows']:,}"] for each in errors]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -140,7 +141,7 @@ EncodingOption = Annotated[
     typer.Option(
         "--encoding",
         metavar="NAME",
-        help="Of text, such as latin-1; by default UTF-8, or UTF-16 if it begins so.",
+        help="Of text, such as latin-1; by default UTF-8, or UTF-16 or 32 if it begins so.",
         rich_help_panel=READING,
     ),
 ]
@@ -193,15 +194,21 @@ JsonOption = Annotated[
 
 
 def listed(texts: str | None) -> tuple[str, ...]:
-    """Return what stands between commas.
+    """Return what stands between commas; what has some itself is in quotes, as in CSV.
 
     Examples
     --------
     >>> from virtualvector.cli.options import listed
-    >>> listed("ham, spam")
-    ('ham', 'spam')
+    >>> listed("ham, spam"), listed('"Ort, Kreis",age')
+    (('ham', 'spam'), ('Ort, Kreis', 'age'))
     """
-    return () if texts is None else tuple(text.strip() for text in texts.split(","))
+    if texts is None:
+        return ()
+    try:
+        fields = next(csv.reader([texts], skipinitialspace=True), [""])
+    except csv.Error:  # a line end outside quotes
+        fields = texts.split(",")
+    return tuple(text.strip() for text in fields)
 
 
 def dialect_of(

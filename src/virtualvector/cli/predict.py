@@ -33,7 +33,8 @@ from virtualvector.cli.options import (
     reading,
 )
 from virtualvector.escaping import cell, printable
-from virtualvector.streams.bad_input import NothingToLearn
+from virtualvector.streams.bad_input import BadInput, NothingToLearn
+from virtualvector.streams.sources import COMPRESSED, ENDINGS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,6 +102,7 @@ def predict(
 
     output = output or Path(STANDARD_OUTPUT)
     check_outputs(source, [("--output", output), ("--json", json)], format, model)
+    _check_ending(output)
     known = trained(model)
     options = reading(missing, format, on_error, seed)
     options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
@@ -129,6 +131,16 @@ def predict(
     if lines.n_rows == reader.skipped:
         what = "Every row was left out" if lines.n_rows else f"{called(source)}: found no rows"
         raise NothingToLearn(f"{what}; nothing was predicted.")
+
+
+def _check_ending(output: Path) -> None:
+    """Raise if a name says that something else is written than CSV."""
+    ending = output.suffix.lower()
+    if ending in COMPRESSED or ENDINGS.get(ending, "csv") != "csv":
+        raise BadInput(
+            f"--output {printable(str(output))}: predictions are written as CSV; expected a name "
+            "that ends in .csv."
+        )
 
 
 class _Lines:

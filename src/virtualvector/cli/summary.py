@@ -31,6 +31,8 @@ def introduce(source: list[str], reader: Reader | ShuffledReader, is_label_asked
     reason = "as learned before" if is_known else reader.label_reason
     n_categorical = sum(column.categorical for column in reader.columns)
     kinds = f", {n_categorical:,} of them categorical" if n_categorical else ""
+    if n_categorical == len(reader.columns):
+        kinds = ", which is categorical" if n_categorical == 1 else ", all categorical"
     hurry = ""
     if reader.n_in_time is not None:
         came = "the only row" if reader.n_in_time == 1 else f"the {reader.n_in_time} rows"
@@ -56,10 +58,12 @@ def tell_unseen(counts: dict[str, int]) -> None:
     """Say how many values were of categories that a model has never seen, by column."""
     many = [f"{quoted(name)} ({n:,})" for name, n in counts.items() if n]
     if many:
-        more = f" and {len(many) - _MOST_CLASSES} more columns" if len(many) > _MOST_CLASSES else ""
+        n_more, total = max(0, len(many) - _MOST_CLASSES), sum(counts.values())
+        are = "value is of a category" if total == 1 else "values are of categories"
         say(
-            f"{sum(counts.values()):,} values are of categories never seen in learning: "
-            f"{', '.join(many[:_MOST_CLASSES])}{more}."
+            f"{total:,} {are} never seen in learning: {', '.join(many[:_MOST_CLASSES])}"
+            + f" and {counted(n_more, 'more column')}" * (n_more > 0)
+            + "."
         )
 
 

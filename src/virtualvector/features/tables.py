@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from virtualvector.dataframes import is_table, labels_of, without_dictionaries
+from virtualvector.doubts import doubt_in
 from virtualvector.types import Array
 from virtualvector.values import (
     BLANKS,
@@ -18,7 +19,6 @@ from virtualvector.values import (
     Marks,
     Times,
     category,
-    doubt_in,
     in_microseconds,
     is_missing,
     kind_of,

@@ -29,6 +29,7 @@ def checked_rows_and_labels(
     estimator: BaseEstimator, X: Any, y: Any, reset: bool
 ) -> tuple[Array, Labels]:
     """Return rows and labels to learn."""
+    y = _plain(y)
     _check_labels(y, "y")
     rows, labels = _as_numbers(estimator, X, y=y, reset=reset)
     _check_labels(labels, "y")
@@ -40,6 +41,7 @@ def checked_labels(y: Any, n_rows: int) -> Labels:
     """Return the labels of so many rows."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    y = _plain(y)
     _check_labels(y, "y")
     if type(y) is np.ndarray and y.ndim == 1:
         labels: Labels = y
@@ -56,6 +58,7 @@ def checked_labels(y: Any, n_rows: int) -> Labels:
 
 def checked_classes(classes: Any) -> Labels:
     """Return the classes that will ever come, sorted."""
+    classes = _plain(classes)
     _check_labels(classes, "classes")
     declared = np.asarray(classes)
     if declared.ndim != 1 or len(declared) == 0:
@@ -186,6 +189,20 @@ def _check_finite(rows: Array, estimator: BaseEstimator) -> None:
 def _place(row: int, column: int, estimator: BaseEstimator) -> str:
     names = getattr(estimator, "feature_names_in_", None)
     return f"row {row}, column {column}" + ("" if names is None else f" ({names[column]!r})")
+
+
+def _plain(y: Any) -> Any:
+    """Return truth values and whole numbers of pandas' own types as numpy's.
+
+    Others would make floats of columns that may have missing values, but have none.
+    """
+    if isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype):
+        return y
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "biuO" or not len(labels):
+        return y
+    kinds = {type(label) for label in labels.tolist()}
+    return np.array(labels.tolist()) if kinds in ({bool}, {int}) else y
 
 
 def _check_labels(y: Any, name: str) -> None:

@@ -14,6 +14,7 @@ MOST_WEIGHTS = 25
 MOST_EXPERTS = 12
 MOST_POINTS, MOST_COLUMNS, MOST_CLASSES = 30, 12, 5  # of a picture
 MOST_MEASURED = 30  # classes, and of a confusion matrix
+MOST_NAMED = 8  # classes that head the columns of one by their names; more do by numbers
 MOST_CONFUSED = 20  # pairs of classes, where a matrix has no room
 SHORTEST_PART = 50  # rows
 DEVIATIONS = 2.0  # on both sides of a mean

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from virtualvector.escaping import printable, quoted
+from virtualvector.escaping import argument, printable, quoted
 from virtualvector.streams.arrow_validation import Part, Validity
 from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.batches import Bad, Piece, Place, longest_in, why_not
@@ -39,6 +39,7 @@ class Typed:
         self._name, self._batches, self._marks = name, batches, marks
         check_names(name, schema.names)
         self._types = {field.name: field.type for field in schema}
+        self.typed = frozenset(n for n, kind in self._types.items() if not _is_text(kind))
         self.index = index_of(schema)
         self.n_rows, self.classes = n_rows, classes
         texts = [name for name, kind in self._types.items() if _is_text(kind)]
@@ -129,7 +130,7 @@ class Typed:
         except OverflowError as error:
             raise BadInput(
                 f"{place_of(self._name, column.name)}: {error}; expected none (--ignore "
-                f"{printable(column.name, 100)} leaves the column out)."
+                f"{argument(column.name)} leaves the column out)."
             ) from error
 
     def check_type(self, column: str) -> None:
@@ -139,7 +140,7 @@ class Typed:
             raise BadInput(
                 f"{self._name}, column {quoted(column)}: found the type "
                 f"{printable(str(kind), 100)}; expected numbers, categories, dates or times "
-                f"(--ignore {printable(column, 100)} leaves it out)."
+                f"(--ignore {argument(column)} leaves it out)."
             )
 
     def _check_kinds(self, plan: Plan) -> None:

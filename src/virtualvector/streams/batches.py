@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 BATCH = 8192  # rows
 MOST_WEIGHT = 1_000_000  # as often a row may be learned
 
+NO_LABEL = "found no label, or NA; expected a class."
+
 Place = Callable[[int, str | None], str]
 
 
@@ -132,8 +134,7 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     labels = table[plan.label]
     if labels.null_count:
         for row in np.flatnonzero(labels.is_null().to_numpy()):
-            said = "found an empty label; expected a class."
-            wrong.setdefault(int(row), Problem(plan.label, said))
+            wrong.setdefault(int(row), Problem(plan.label, NO_LABEL))
     ends = pc.match_substring(labels, "\0")  # which arrays of texts do not keep at an end
     if pc.any(ends).as_py():
         for row in np.flatnonzero(ends.fill_null(False).to_numpy()):

@@ -87,7 +87,10 @@ def check_names(place: str, names: Sequence[str]) -> None:
         raise BadInput(f"{place}: found {len(names):,} columns; expected at most {WIDEST:,}.")
     for name, times in Counter(names).items():
         if times > 1:
-            raise BadInput(f"{place}: found the column {quoted(name)} more than once.")
+            raise BadInput(
+                f"{place}: found the column {quoted(name)} more than once; expected names that "
+                "differ."
+            )
         if len(name) > LONGEST_COLUMN:
             raise BadInput(
                 f"{place}: found a column called {quoted(name)}, of {len(name):,} characters; "

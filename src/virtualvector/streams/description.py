@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from virtualvector.escaping import printable, quoted
+from virtualvector.escaping import argument, quoted
 from virtualvector.streams.columns import Column, listed
-from virtualvector.values import Kind
+from virtualvector.values import Kind, number_in, time_in
 
 FEW = 10  # columns of a kind that get a line each
 _LONG = 30  # characters that a text has and a category seldom
+
+_DAYS = (18000101, 21001231)  # as numbers
+_SECONDS = (1_000_000_000, 2_500_000_000)  # since 1970: of the years 2001 to 2049
+_UNITS = {1: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_SOME = 10  # rows of which one is seldom what the others are not
 
 _KINDS: dict[Kind, tuple[str, str]] = {
     "number": ("numbers", "most of the first rows have one"),
@@ -20,7 +25,10 @@ _KINDS: dict[Kind, tuple[str, str]] = {
 
 
 def described(
-    columns: Sequence[Column], heads: Mapping[str, Sequence[str]], categorical: Sequence[str]
+    columns: Sequence[Column],
+    heads: Mapping[str, Sequence[str]],
+    categorical: Sequence[str],
+    typed: Collection[str] = (),
 ) -> list[str]:
     """Return what columns are taken for, by what the first rows have.
 
@@ -39,10 +47,19 @@ def described(
     for kind, (words, why) in _KINDS.items():
         names = [column.name for column in columns if column.kind == kind]
         asked = [name for name in names if name in categorical]
-        found = [name for name in names if name not in categorical]
+        rest = [name for name in names if name not in categorical]
+        known = [name for name in rest if name in typed]
+        found = [name for name in rest if name not in typed]
+        lines += [f"{words}: {listed(known)} (by type)"] if known else []
         lines += [f"{words}: {listed(found)} ({why})"] if found else []
         lines += [f"{words}: {listed(asked)} (as asked)"] if asked else []
-    remarks = [*_constant(heads), *_distinct(columns, heads), *_texts(columns, heads)]
+    remarks = [
+        *_constant(heads),
+        *_distinct(columns, heads),
+        *_texts(columns, heads),
+        *_mixed([c for c in columns if c.name not in (*categorical, *typed)], heads),
+        *_counted_times(columns, heads),
+    ]
     return lines + remarks
 
 
@@ -67,7 +84,7 @@ def _distinct(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> 
     yield from _bounded(
         (
             f"{quoted(name)} is different in each of the first {len(heads[name])} rows: if it is "
-            f"an id, --id {printable(name, 100)} hands it on, --ignore {printable(name, 100)} "
+            f"an id, --id {argument(name)} hands it on, --ignore {argument(name)} "
             "leaves it out"
             for name in found
         ),
@@ -91,11 +108,58 @@ def _texts(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Ite
     yield from _bounded(
         (
             f"{quoted(name)} holds texts, of which each is taken as a whole, for a category "
-            f"(--ignore {printable(name, 100)} leaves it out)"
+            f"(--ignore {argument(name)} leaves it out)"
             for name in names
         ),
         len(names),
         "columns of texts",
+    )
+
+
+def _mixed(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield columns of texts in which there are numbers."""
+    lines = []
+    for name in (column.name for column in columns if column.categorical):
+        cells = heads.get(name, ())
+        n_numbers = sum(number_in(cell) is not None for cell in cells)
+        if cells and n_numbers == len(cells):
+            lines.append(f"{quoted(name)} holds numbers written as texts, taken for categories")
+        elif n_numbers * _SOME > len(cells):
+            lines.append(
+                f"{quoted(name)} has numbers in {n_numbers} of the first {len(cells)} rows, and is "
+                "taken for categories"
+            )
+    yield from _bounded(lines, len(lines), "columns of texts and numbers")
+
+
+def _counted_times(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield columns of numbers that may be times: days as 20210506, or counted since 1970."""
+    lines = []
+    for name in (column.name for column in columns if column.kind == "number"):
+        unit = _unit_of([number_in(cell) for cell in set(heads.get(name, ()))])
+        if unit:
+            lines.append(
+                f"{quoted(name)} is taken for numbers; if these are {unit}, write them as "
+                "2021-05-06 07:08:09 to have them taken for times"
+            )
+    yield from _bounded(lines, len(lines), "columns of numbers that may be times")
+
+
+def _unit_of(numbers: Sequence[float | None]) -> str | None:
+    whole = [n for n in numbers if n is not None and n.is_integer()]
+    if len(whole) < max(len(numbers), 2):
+        return None
+    days = [f"{day // 10000}-{day // 100 % 100:02}-{day % 100:02}" for day in map(int, whole)]
+    if _DAYS[0] <= min(whole) <= max(whole) <= _DAYS[1] and None not in map(time_in, days):
+        return "dates"
+    least, most = _SECONDS
+    return next(
+        (
+            f"{unit} since 1970"
+            for factor, unit in _UNITS.items()
+            if least * factor <= min(whole) <= max(whole) <= most * factor
+        ),
+        None,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from virtualvector.escaping import printable
@@ -12,7 +13,10 @@ from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.byte_source import begun
 
 DELIMITERS = (",", ";", "\t", "|")  # that are looked for
+DECLARED = re.compile(rb"[\r\n]*sep=([,;\t|])(?:\r\n?|\n)", re.IGNORECASE)  # by spreadsheets
+_COMPARED = 100  # lines
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # of which one begins as UTF-16 does
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,(\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 
@@ -56,10 +60,10 @@ def decoded(
     """Return text in UTF-8, and what was found out about it."""
     notes: list[str] = []
     if encoding is None:
-        begin, blocks = begun(blocks, lambda begin: len(begin) >= len(_UTF_16[0]))
-        if begin.startswith(_UTF_16):
-            encoding = "utf-16"
-            notes.append("its text is in UTF-16 (--encoding)")
+        begin, blocks = begun(blocks, lambda begin: len(begin) >= len(_UTF_32[0]))
+        if begin.startswith((*_UTF_16, *_UTF_32)):
+            encoding = "utf-32" if begin.startswith(_UTF_32) else "utf-16"
+            notes.append(f"{name}: text is in {encoding.upper()} (--encoding)")
     if encoding is None or codecs.lookup(encoding).name == "utf-8":
         return blocks, notes
     return _recoded(name, blocks, encoding), notes
@@ -78,18 +82,45 @@ def _recoded(name: str, blocks: Iterable[bytes], encoding: str) -> Iterator[byte
         ) from error
 
 
-def delimiter_in(header: bytes, usual: str) -> str:
-    r"""Return the delimiter of a header: another one than the usual if there is no other.
+def delimiters_in(header: bytes) -> list[str]:
+    r"""Return the delimiters that a header may have: those outside quotes.
 
     Examples
     --------
-    >>> from virtualvector.streams.dialect import delimiter_in
-    >>> delimiter_in(b"a;b", ","), delimiter_in(b"a;b,c", ","), delimiter_in(b'"a;b"', ",")
-    (';', ',', ',')
+    >>> from virtualvector.streams.dialect import delimiters_in
+    >>> delimiters_in(b"a;b"), delimiters_in(b"a;b,c"), delimiters_in(b'"a;b"')
+    ([';'], [',', ';'], [])
     """
     bare = re.sub(rb'"[^"]*"', b"", header)
-    found = [sign for sign in DELIMITERS if sign.encode() in bare]
-    return found[0] if len(found) == 1 else usual
+    return [sign for sign in DELIMITERS if sign.encode() in bare]
+
+
+def fitting(delimiters: Sequence[str], lines: Sequence[bytes], quote: str | None) -> list[str]:
+    """Return the delimiters by which most lines have as many fields as the first one.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.dialect import fitting
+    >>> fitting([",", ";"], [b"a;b, in cm", b"1;2", b"2;3"], None)
+    [';']
+    """
+    texts = [line.decode("utf-8", "replace") for line in lines[:_COMPARED]]
+
+    def fits(delimiter: str) -> bool:
+        sign = '"' if quote is None else quote
+        fields = csv.reader(
+            texts,
+            delimiter=delimiter,
+            quotechar=sign or None,
+            quoting=csv.QUOTE_MINIMAL if sign else csv.QUOTE_NONE,
+        )
+        try:
+            first, *others = map(len, fields)
+        except csv.Error:  # a line end in what would be no quotes
+            return False
+        return 2 * others.count(first) > len(others) or not others
+
+    return list(filter(fits, delimiters))
 
 
 def has_decimal_comma(columns: Iterable[list[str]]) -> bool:
@@ -103,10 +134,11 @@ def has_decimal_comma(columns: Iterable[list[str]]) -> bool:
     """
     sure = False
     for cells in columns:
-        if any(map(_DECIMAL_POINT.fullmatch, cells)):
-            return False
+        n_points = sum(_DECIMAL_POINT.fullmatch(cell) is not None for cell in cells)
         matches = list(filter(None, map(_DECIMAL_COMMA.fullmatch, cells)))
-        numbers = len(matches) + sum(cell.lstrip("+-").isdigit() for cell in cells)
-        if 2 * numbers > len(cells):
+        whole = sum(cell.lstrip("+-").isdigit() for cell in cells)
+        if 2 * (n_points + len(matches) + whole) > len(cells):  # a column of numbers
+            if n_points:
+                return False
             sure = sure or any(len(match[1]) != 3 for match in matches)
     return sure

@@ -47,6 +47,10 @@ class Rows(Protocol):
         """Columns that pandas has written as an index."""
 
     @property
+    def typed(self) -> frozenset[str]:
+        """Columns whose type says what they hold."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was found out about how it is written."""
 

@@ -198,11 +198,17 @@ class Reader:
         there = self._left(source, rows, columns)
         self.label, self.label_reason = None, ""
         if asked.labelled:
+            if asked.label in (*asked.ignore, *self.ids):
+                raise BadInput(
+                    f"{source}: found the column {quoted(str(asked.label))} as --label and among "
+                    "those to leave out (--ignore or --id); expected one of the two."
+                )
             self.label, self.label_reason = choose_label(source, list(there), asked.label)
         outside = (self.label, None if asked.labelled else asked.label)
         if columns is None:
             found = tuple(column for name, column in there.items() if name not in outside)
-            self.columns = with_categorical(source, found, asked.categorical)
+            other = [name for name in asked.categorical if name != self.label]  # classes they are
+            self.columns = with_categorical(source, found, other)
         else:
             self.columns = tuple(columns)
         if not self.columns:
@@ -230,10 +236,10 @@ class Reader:
         """Return the columns that are neither ignored nor handed on, nor an index of pandas'."""
         asked, names = self._asked, [column.name for column in rows.columns]
         if expected is None:
-            chosen(source, names, asked.ignore, "to ignore")
-        chosen(source, names, asked.ids, "to hand on")
+            chosen(source, names, asked.ignore, "--ignore or --id")
+        chosen(source, names, asked.ids, "--id")
         weight = () if asked.weight is None else (asked.weight,)
-        chosen(source, names, weight, "with weights (--weight '' learns without)")
+        chosen(source, names, weight, "--weight; --weight '' learns without")
         wanted = {asked.label, *asked.categorical, *(column.name for column in expected or ())}
         index = [name for name in rows.index if name not in (*wanted, *weight)]
         outside = {*asked.ignore, *self.ids, *weight, *index}
@@ -248,7 +254,7 @@ class Reader:
         heads = rows.heads([column.name for column in self.columns])
         doubtful = [c.name for c in self.columns if c.categorical and c.name not in categorical]
         check_plain(source, {name: heads[name] for name in doubtful})
-        self.notes += described(self.columns, heads, categorical)
+        self.notes += described(self.columns, heads, categorical, rows.typed)
         if self.weight is not None:
             self.notes.append(f"weights: {quoted(self.weight)} (as asked)")
 

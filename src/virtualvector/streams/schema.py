@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from virtualvector.escaping import printable, quoted
+from virtualvector.doubts import doubt_in
+from virtualvector.escaping import argument, quoted
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.columns import Column, Plan, listed
-from virtualvector.values import doubt_in
 
 AS_ASKED = "as asked"
 USUAL = ("label", "class", "target", "y")  # in any case
@@ -28,7 +28,8 @@ def choose_label(source: str, columns: Sequence[str], asked: str | None) -> tupl
     if asked is not None:
         if asked not in columns:
             raise BadInput(
-                f"{source}: found no column {quoted(asked)}; the columns are {listed(columns)}."
+                f"{source}: found no column {quoted(asked)} (--label); the columns are "
+                f"{listed(columns)}."
             )
         return asked, AS_ASKED
     usual = [name for name in columns if name.lower() in USUAL]
@@ -51,16 +52,16 @@ def with_categorical(
     source: str, columns: Sequence[Column], categorical: Sequence[str]
 ) -> tuple[Column, ...]:
     """Return the columns, of which some are categorical whatever they look like."""
-    asked = set(chosen(source, [c.name for c in columns], categorical, "to take as categorical"))
+    asked = set(chosen(source, [c.name for c in columns], categorical, "--categorical"))
     return tuple(Column(c.name, categorical=True) if c.name in asked else c for c in columns)
 
 
-def chosen(source: str, columns: Sequence[str], asked: Sequence[str], purpose: str) -> list[str]:
+def chosen(source: str, columns: Sequence[str], asked: Sequence[str], option: str) -> list[str]:
     """Return columns that were asked for, or raise if one is not there."""
     for name in asked:
         if name not in columns:
             raise BadInput(
-                f"{source}: found no column {quoted(name)} {purpose}; the columns are "
+                f"{source}: found no column {quoted(name)} ({option}); the columns are "
                 f"{listed(columns)}."
             )
     return list(asked)
@@ -71,12 +72,12 @@ def check_weight(weight: str, others: Mapping[str, Sequence[str]], inputs: Seque
     for option, names in others.items():
         if weight in names:
             raise BadInput(
-                f"--weight {printable(weight, 100)}: it is also the column of {option}; expected "
+                f"--weight {argument(weight)}: it is also the column of {option}; expected "
                 "one that is nothing else."
             )
     if weight in inputs:
         raise BadInput(
-            f"--weight {printable(weight, 100)}: the model has learned it as an input; expected a "
+            f"--weight {argument(weight)}: the model has learned it as an input; expected a "
             "column that it has not."
         )
 
@@ -98,7 +99,7 @@ def check_plain(source: str, heads: Mapping[str, Sequence[str]]) -> None:
     for name, cells in heads.items():
         said = doubt_in(cells)
         if said is not None:
-            option = printable(name, 100)
+            option = argument(name)
             raise BadInput(
                 f"{source}, column {quoted(name)}: {said} (--categorical {option} takes them as "
                 f"categories, --ignore {option} leaves them out)."

@@ -29,6 +29,7 @@ ENDINGS = {
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 BINARY = ("parquet", "arrow")
 COMPRESSED = (".gz", ".zst")
+_DEVICES = "/dev/"  # whose files may stand for others, such as /dev/stdin
 
 
 class Source(NamedTuple):
@@ -92,7 +93,7 @@ def _file(name: str, format: str | None) -> Source:
         raise BadInput(f"{printable(name)}: {found}; expected a file, or one of {known}.")
     path = Path(name)
     format = format or _format_by_name(path)
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode) or name.startswith(_DEVICES):
         return _pipe(name, path, format)
     if format is None:
         endings = ", ".join(ENDINGS)

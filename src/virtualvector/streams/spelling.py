@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from virtualvector.escaping import printable
+from virtualvector.escaping import argument
 from virtualvector.streams.columns import Column, Plan, Problem, shown
 from virtualvector.values import BLANKS, Marks, category, time_in
 
@@ -104,9 +104,11 @@ def instead(cell: str, column: Column, plan: Plan) -> str:
     if column.name == plan.weight:
         return " from 0 on, as weights are (--on-error skip leaves such rows out)"
     because = ", as was learned" if plan.learned else ", as in most of the first rows"
-    ways = [f"--missing {cell} if it stands for a missing value"] if _may_be_mark(cell) else []
+    ways = []
+    if _may_be_mark(cell):
+        ways.append(f"--missing {argument(cell)} if it stands for a missing value")
     if not plan.learned:
-        ways.append(f"--categorical {printable(column.name, 100)} if these are categories")
+        ways.append(f"--categorical {argument(column.name)} if these are categories")
     return f"{because} ({'; '.join([*ways, '--on-error skip leaves such rows out'])})"
 
 

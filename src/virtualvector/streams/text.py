@@ -51,6 +51,7 @@ class Text(ABC):
     classes = None
     n_in_time: int | None = None
     index: tuple[str, ...] = ()
+    typed: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def __init__(
