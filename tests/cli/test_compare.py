@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tests import forking
 from tests.cli.conftest import COMMAND
+from tests.streams.gathering import FIELDS
 from virtualvector.cli.main import app
 from virtualvector.evaluation import all_learners, predict_then_learn
 from virtualvector.features import RunningStandardScaler
@@ -104,7 +105,7 @@ def test_bad_input_is_one_line_in_the_real_command(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b,kind\n1,2,x\n3,y\n4,5,y\n")
     done = forking.run(COMMAND, "compare", "rows.csv", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert done.err == "vvm: rows.csv, line 3: found 2 fields; expected 3.\n"
+    assert done.err == f"vvm: rows.csv, line 3: found 2 fields; expected 3{FIELDS}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
 
