@@ -43,6 +43,7 @@ class Timed:
     def __init__(self, reader: Any) -> None:
         self.reader = reader
         self.columns = reader.columns
+        self.weight = reader.weight
         self.seconds = 0.0
 
     def __iter__(self) -> Iterator[Any]:

@@ -77,6 +77,6 @@ def doubt_in(texts: Sequence[str]) -> str | None:
 @lru_cache(2**10)
 def _doubt(text: str) -> str | None:
     """Return what a text may be that is neither a number nor a time for sure, or None."""
-    if len(text) > _LONG or time_in(text) is not None:
+    if len(text) > _LONG or time_in(text) is not None or number_in(text) is not None:
         return None
     return next((said for said, pattern in _DOUBTS.items() if pattern.fullmatch(text)), None)

@@ -119,7 +119,7 @@ def test_a_column_is_one_thing_only(vvm):
         assert "--weight w: it is also the column of --" in done.err
         assert option in done.err
     done = learn(vvm, "a.csv", "--weight", "v", code=2)
-    assert "found no column 'v' with weights" in done.err
+    assert "found no column 'v' (--weight;" in done.err
     # The last column is not taken for the label if it has the weights.
     rows = table()[["x0", "x1", "outcome", "w"]]
     rows.to_csv("b.csv", index=False)

@@ -259,10 +259,9 @@ def test_tables_of_one_row_are_checked_like_others():
 def test_a_row_is_learned_whole_when_an_interrupt_comes_between_two_kernels(
     monkeypatch, kernel, n_classes
 ):
-    X, y = problem(rows=80, flipped=0.2, n_classes=n_classes)
-    options = {"margin_noise": 0.1} if kernel == "merge_or_evict" else {}
-    whole = VVMClassifier(5, **options).partial_fit(X, y, classes=np.unique(y))
-    model = VVMClassifier(5, **options).partial_fit(X[:10], y[:10], classes=np.unique(y))
+    X, y = problem(rows=200, flipped=0.2, n_classes=n_classes)
+    whole = VVMClassifier(5).partial_fit(X, y, classes=np.unique(y))
+    model = VVMClassifier(5).partial_fit(X[:10], y[:10], classes=np.unique(y))
     work, armed, interrupts = getattr(engine, kernel), [], []
 
     def interrupted(*arguments):
@@ -272,7 +271,7 @@ def test_a_row_is_learned_whole_when_an_interrupt_comes_between_two_kernels(
         work(*arguments)
 
     monkeypatch.setattr(engine, kernel, interrupted)
-    for t in range(10, 80):
+    for t in range(10, 200):
         armed.append(t)
         with contextlib.suppress(KeyboardInterrupt):
             model.learn_one(X[t], y[t])

@@ -6,7 +6,7 @@ LONGEST_ROW = 2**22  # bytes of a record of text
 LONGEST_LABEL = 1000  # characters; labels are held in arrays as wide as the longest of them
 LONGEST_CELL = 2**16  # characters of a category
 LONGEST_COLUMN = 1000  # characters of what a column is called
-WIDEST = 2**15  # columns; of wide rows what is learned keeps to a budget
+WIDEST = 20_480  # columns: 20,000 inputs, and what stands beside them
 CELLS = 2**22  # of rows that are taken up at once
 LOOKED_AT = 2**23  # bytes of text that decide what columns hold
 
