@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from virtualvector import AutoVVMClassifier
 from virtualvector.auto import committee as deciding
 from virtualvector.auto.committee import BLOCK, FEWEST, Committee
 from virtualvector.auto.drift import DriftDetector
@@ -190,3 +191,15 @@ def test_corrections_cost_next_to_nothing_where_none_are_needed():
     extra = np.log(mixed[t, came]).sum() - np.log(stated[t, came]).sum()
     # Bayes' rule: no more than the trust that was not put into leaving it as it is, and the share.
     assert extra < -np.log(calibration.TRUST_AS_IT_IS) - 3000 * np.log(1 - calibration.SHARE)
+
+
+def test_probabilities_are_at_most_one_and_sum_to_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    for n_classes in (1, 2, 3, 10):
+        y = rng.integers(n_classes, size=400)
+        model = AutoVVMClassifier()
+        said = model.predict_then_learn(X, y).probabilities
+        for probabilities in (said, model.predict_proba(X)):
+            assert probabilities.max() <= 1.0
+            np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=4e-16)
