@@ -170,7 +170,7 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
         )
     if len(shards) < 2:
         return copy_state(shards[0] if shards else common)
-    shards = sorted(shards, key=_content)
+    shards = sorted(shards, key=content_of)
     known = Points.of(common)
     lost, brought = zip(*(_compared(known, Points.of(shard)) for shard in shards), strict=True)
     points = Points._make(np.concatenate(each) for each in zip(known, *brought, strict=True))
@@ -213,7 +213,7 @@ def _make_up(counts: IntArray, n_points: int) -> None:
     counts[EVICTED] = gone - counts[MERGED]
 
 
-def _content(state: State) -> bytes:
+def content_of(state: State) -> bytes:
     """Return a digest of what a state has learned, to sort by."""
     digest = hashlib.sha256()
     for array in (state.counts, state.sums, state.mean, state.factor, *Points.of(state)):
