@@ -217,11 +217,13 @@ def _check_news(
                 f"not go on from; expected models that did"
             )
         if rows > rows_before:
-            other = contents.setdefault(content_of(state), name)
-            if other != name:
+            content = content_of(state)
+            if content in contents:
                 raise ValueError(
-                    f"{other} and {name} have learned the same rows; expected each row in one only"
+                    f"{contents[content]} and {name} have learned the same rows; expected each row "
+                    "in one only"
                 )
+            contents[content] = name
 
 
 def _parameters(models: Sequence[Model]) -> dict[str, Any]:
