@@ -101,6 +101,13 @@ def pooled(
     return result
 
 
+def known_together(shards: Sequence[OneVsRest], start: OneVsRest) -> OneVsRest:
+    """Return what shards that went on from a start know together, of the classes of all."""
+    names = [*(f"shard {k}" for k in range(len(shards))), "the start"]
+    *shards, start = _of_same_classes([*shards, start], names)
+    return multiplied(shards, start)
+
+
 def multiplied(shards: Sequence[OneVsRest], start: OneVsRest) -> OneVsRest:
     """Return what shards of the same classes, which went on from a start, know together."""
 
@@ -207,7 +214,7 @@ def _check_news(
 ) -> None:
     """Raise for a model that did not go on from the start, or that is another one's copy."""
     before = start.states[0]
-    contents: dict[bytes, str] = {}
+    contents: dict[tuple[bytes, bytes], str] = {}
     for shard, name in zip(shards, names, strict=False):
         state = shard.states[0]
         rows, rows_before = int(state.counts[ROWS]), int(before.counts[ROWS])

@@ -213,10 +213,21 @@ def _make_up(counts: IntArray, n_points: int) -> None:
     counts[EVICTED] = gone - counts[MERGED]
 
 
-def content_of(state: State) -> bytes:
-    """Return a digest of what a state has learned, to sort by."""
+def content_of(state: State) -> tuple[bytes, bytes]:
+    """Return digests of what a state has learned, to sort by.
+
+    What `mirror` leaves as it is comes first: with all labels swapped the order is the same.
+    """
+    points = Points.of(state)
+    lengths = np.abs(state.mean), np.abs(points.points)
+    sites = points.site_precisions, points.site_shifts
+    unsigned = _digest(state.counts, state.sums, state.factor, *lengths, *sites)
+    return unsigned, _digest(state.mean, *points)
+
+
+def _digest(*arrays: Any) -> bytes:
     digest = hashlib.sha256()
-    for array in (state.counts, state.sums, state.mean, state.factor, *Points.of(state)):
+    for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.digest()
 
