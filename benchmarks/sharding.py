@@ -23,7 +23,7 @@ from sklearn.metrics import log_loss
 
 from virtualvector import ADFClassifier, RandomFourierFeatures, VVMClassifier, pool
 from virtualvector.datasets import load_ionosphere, load_spambase, load_thyroid
-from virtualvector.learners.rounds import Block, begun, ended, rounds
+from virtualvector.learners.rounds import Span, begun, ended, rounds
 
 SHARDS = (2, 8, 32)
 AIM = 0.01
@@ -82,24 +82,24 @@ def splits(name: str, n_orders: int) -> Iterator[Split]:
         yield Split(rows[:n], labels[:n], rows[n:], labels[n:])
 
 
-def learned(model: Any, split: Split, plan: Iterator[list[Block]]) -> float:
+def learned(model: Any, split: Split, plan: Iterator[list[Span]]) -> float:
     """Return the log-loss of the other rows, once rows are learned by a plan."""
     classes = np.unique(np.concatenate([split.y, split.their_labels]))
-    for blocks in plan:
+    for spans in plan:
         first = not hasattr(model, "classes_")
-        start = model if first or len(blocks) == 1 else begun(model)
+        start = model if first or len(spans) == 1 else begun(model)
         shards = [
             copy(start).partial_fit(split.X[a:b], split.y[a:b], classes if first else None)
-            for a, b in blocks
+            for a, b in spans
         ]
         model = pool(shards) if first else ended(model, shards)
     loss: float = log_loss(split.their_labels, model.predict_proba(split.others), labels=classes)
     return loss
 
 
-def once(n_rows: int, n_shards: int) -> Iterator[list[Block]]:
+def once(n_rows: int, n_shards: int) -> Iterator[list[Span]]:
     edges = np.linspace(0, n_rows, n_shards + 1).astype(int).tolist()
-    yield [Block(*each) for each in pairwise(edges)]
+    yield [Span(*each) for each in pairwise(edges)]
 
 
 def measured(name: str, learner: str, n_orders: int) -> dict[str, Any]:

@@ -62,11 +62,11 @@ def test_a_cluster_does_what_the_plan_says_to_the_last_bit(client, kind, local, 
     model = kind(shards=3, margin_noise=0.5, **more).fit(*in_parts(rows, labels))
     expected = local(margin_noise=0.5, **more)
     classes = np.unique(labels)
-    for blocks in rounds(0, len(rows), 3):
-        start = expected if len(blocks) == 1 else begun(expected)
+    for spans in rounds(0, len(rows), 3):
+        start = expected if len(spans) == 1 else begun(expected)
         shards = [
             copy(start).partial_fit(rows[a:b], labels[a:b], None if a else classes)
-            for a, b in blocks
+            for a, b in spans
         ]
         expected = ended(expected, shards)
     assert same(model.to_local(), expected)
@@ -89,8 +89,8 @@ def test_arrays_frames_and_delayed_pieces_are_the_same_rows(client):
     weights = np.where(rows[:, 4] > 0, 2.0, 1.0)
     chunks = da.from_array(weights, chunks=200)
     model = DaskADFClassifier(margin_noise=0.5).fit(*in_parts(rows, labels), chunks)
-    parts = [slice(0, 100), slice(100, 100), slice(100, 700)]
-    delayed = [[dask.delayed(each[part]) for part in parts] for each in (rows, labels, weights)]
+    pieces = [slice(0, 100), slice(100, 100), slice(100, 700)]
+    delayed = [[dask.delayed(each[piece]) for piece in pieces] for each in (rows, labels, weights)]
     assert same(DaskADFClassifier(margin_noise=0.5).fit(*delayed), model)
     frame = pd.DataFrame(rows, columns=list("vwxyz")).assign(label=labels, weight=weights)
     import dask.dataframe as dd
@@ -125,14 +125,14 @@ def test_every_row_is_predicted_before_it_is_learned(client):
     """No prediction depends on the label of its own row, nor on those of later rounds."""
     rows, labels = table()
     said = DaskVVMClassifier(margin_noise=0.5).predict_then_learn(*in_parts(rows, labels))
-    (block,) = [b for blocks in rounds(0, 700, 8) for b in blocks if b.start <= 500 < b.stop]
+    (span,) = [b for spans in rounds(0, 700, 8) for b in spans if b.start <= 500 < b.stop]
     turned = labels.copy()
     turned[500] = "b" if labels[500] == "a" else "a"
     model = DaskVVMClassifier(margin_noise=0.5)
     again = model.predict_then_learn(*in_parts(rows, turned))
     same_rows = np.all(said.probabilities.compute() == again.probabilities.compute(), axis=1)
     assert same_rows[:501].all()
-    assert not same_rows[501 : block.stop].any()
+    assert not same_rows[501 : span.stop].any()
     assert np.array_equal(model.classes_, np.unique(labels))
     assert (said.labels.compute() == labels).mean() > 0.7
     learned = DaskVVMClassifier(margin_noise=0.5).partial_fit(
@@ -155,7 +155,9 @@ def test_a_call_that_fails_leaves_the_model_as_it_was_and_names_the_row(client):
     model = DaskADFClassifier(margin_noise=0.5).fit(*in_parts(rows, labels))
     before = pickle.dumps(model)
     rows[450, 2] = np.nan
-    with pytest.raises(ValueError, match=r"part 2 of the rows, from its row .*NaN at row \d+, col"):
+    with pytest.raises(
+        ValueError, match=r"piece 2 of the rows, from its row .*NaN at row \d+, col"
+    ):
         model.partial_fit(*in_parts(rows, labels))
     assert pickle.dumps(model) == before
 
@@ -165,7 +167,7 @@ def test_a_call_that_fails_leaves_the_model_as_it_was_and_names_the_row(client):
     [
         (lambda X, y: (X.compute(), y), TypeError, "X is of type ndarray; expected a Dask array"),
         (lambda X, y: (X, y[:600]), ValueError, "X has 700 rows and y 600"),
-        (lambda X, y: (X, [dask.delayed([1])]), ValueError, "X has 4 parts and y 1"),
+        (lambda X, y: (X, [dask.delayed([1])]), ValueError, "X has 4 pieces and y 1"),
         (lambda X, y: (X[:0], y[:0]), ValueError, "found no rows"),
     ],
 )
@@ -201,22 +203,22 @@ def test_parameters_are_checked_and_a_client_is_asked_for(client):
         DaskADFClassifier(class_weight="balanced").fit(X, y)
 
 
-def _loaded(part, mark):
-    """Return a part of the rows; the first worker that loads it dies of it."""
+def _loaded(piece, mark):
+    """Return a piece of the rows; the first worker that loads it dies of it."""
     if mark is not None and not os.path.exists(mark):
         open(mark, "x").close()
         os.kill(os.getpid(), signal.SIGKILL)
-    return part
+    return piece
 
 
 def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
     rows, labels = table()
     expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
-    parts = np.array_split(np.arange(700), 4)
+    pieces = np.array_split(np.arange(700), 4)
     marks = [None, str(tmp_path / "first"), str(tmp_path / "second"), None]
     load = dask.delayed(_loaded, pure=False)
-    X = [load(rows[part], mark) for part, mark in zip(parts, marks, strict=True)]
-    y = [dask.delayed(labels[part]) for part in parts]
+    X = [load(rows[piece], mark) for piece, mark in zip(pieces, marks, strict=True)]
+    y = [dask.delayed(labels[piece]) for piece in pieces]
     with a_cluster(2, processes=True) as workers, Client(workers) as other:
         model = DaskVVMClassifier(margin_noise=0.5, client=other)
         model.partial_fit(X, y, classes=["a", "b"])

@@ -19,7 +19,7 @@ _MOST_NAMED = 6
 _LONGEST = 60  # characters of a name among others
 
 
-class Part(NamedTuple):
+class Pooled(NamedTuple):
     """A model that was pooled, by the name of its file, and how many rows it had learned."""
 
     file: str
@@ -78,8 +78,8 @@ def pool(
                 result = pooled(models, start, names, printable(str(common)))
         except (ValueError, TypeError) as error:
             raise BadInput(f"{str(error).rstrip('.')}. Nothing was written.") from error
-        parts = sorted(Part(f.name, m.n_seen_) for f, m in zip(files, models, strict=True))
-        notes: dict[str, Any] = {"pooled": [list(part) for part in parts]}
+        of = sorted(Pooled(f.name, m.n_seen_) for f, m in zip(files, models, strict=True))
+        notes: dict[str, Any] = {"pooled": [list(each) for each in of]}
         if common is not None and start is not None:
             notes["common"] = [common.name, start.n_seen_]
         old = make_room(model)
@@ -108,19 +108,19 @@ def described(about: dict[str, Any] | None) -> str | None:
     """
     notes = about or {}
     listed = notes.get("pooled")
-    parts = [_part(each) for each in listed] if isinstance(listed, list) else []
-    if not parts or None in parts:
+    models = [_model(each) for each in listed] if isinstance(listed, list) else []
+    if not models or None in models:
         return None
-    shown = ", ".join(str(part) for part in parts[:_MOST_NAMED])
-    more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    common = _part(notes.get("common"))
+    shown = ", ".join(str(each) for each in models[:_MOST_NAMED])
+    more = f" and {len(models) - _MOST_NAMED} more" if len(models) > _MOST_NAMED else ""
+    common = _model(notes.get("common"))
     return f"pooled from {shown}{more}" + (
         "" if common is None else f", which went on from {common}"
     )
 
 
-def _part(noted: Any) -> str | None:
-    """Return a part for people if that is what was noted: files come from anywhere."""
+def _model(noted: Any) -> str | None:
+    """Return what a model is called if that is what was noted: files come from anywhere."""
     if not isinstance(noted, list) or [type(each) for each in noted] != [str, int]:
         return None
     name, rows = noted

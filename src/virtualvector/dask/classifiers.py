@@ -44,7 +44,7 @@ class DaskMixin(BayesianLinearClassifier):
         X : Dask array or data frame of shape (n_rows, n_features), or list of delayed tables
             Finite numbers.
         y : the same of shape (n_rows,)
-            The class of each row, in as many parts as ``X``.
+            The class of each row, in as many pieces as ``X``.
         sample_weight : the same, optional
             The weight of each row, as for `VVMClassifier.fit`.
 
@@ -84,7 +84,7 @@ class DaskMixin(BayesianLinearClassifier):
         """Predict each row, then learn it.
 
         A row is predicted by what its shard knows then: all rows of the rounds before, and those of
-        its own block before it.
+        its own span before it.
 
         Parameters
         ----------
@@ -101,11 +101,11 @@ class DaskMixin(BayesianLinearClassifier):
         said = [dask.delayed(future) for future in done.predicted]
 
         def array(field: int, columns: tuple[int, ...], dtype: Any) -> Any:
-            parts = [
+            pieces = [
                 dask.array.from_delayed(each[field], (length, *columns), dtype=dtype)
                 for each, length in zip(said, done.lengths, strict=True)
             ]
-            return dask.array.concatenate(parts)
+            return dask.array.concatenate(pieces)
 
         labels = array(0, (), self.classes_.dtype)
         return Predictions(labels, array(1, (len(self.classes_),), np.float64))
@@ -183,15 +183,15 @@ class DaskMixin(BayesianLinearClassifier):
 class DaskVVMClassifier(DaskMixin, VVMClassifier):
     """`VVMClassifier` for rows that are spread over a Dask cluster.
 
-    The posterior goes out, shards learn blocks of rows side by side, what they know is pooled, and
-    so on: a first block alone, then rounds of a fourth of all rows before. The result follows from
+    The posterior goes out, shards learn spans of rows side by side, what they know is pooled, and
+    so on: a first span alone, then rounds of a fourth of all rows before. The result follows from
     the rows, their order and ``shards``, to the last bit: not from how many workers there are, how
-    rows are cut into parts, or who died meanwhile, on processors of one kind.
+    rows are cut into pieces, or who died meanwhile, on processors of one kind.
 
     Parameters
     ----------
     shards : int, default=8
-        Into how many blocks a round is cut: no more workers than that have something to do.
+        Into how many spans a round is cut: no more workers than that have something to do.
     client : distributed.Client, optional
         The cluster; by default that of the last client that was made.
     buffer_size, label_noise, margin_noise, merge_pairs, eviction, prior_variance, fit_intercept

@@ -23,13 +23,13 @@ from distributed import Client, default_client, get_worker
 from virtualvector.dask.pieces import Piece, Pieces, classes_in, n_rows
 from virtualvector.jit.processor import processor
 from virtualvector.learners.base import BayesianLinearClassifier
-from virtualvector.learners.rounds import Block, begun, ended, rounds
+from virtualvector.learners.rounds import Span, begun, ended, rounds
 
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
 
 
 class Outcome(NamedTuple):
-    """What was learned, and what was said of rows before: a future for each part, and its rows."""
+    """What was learned, and what was said of rows before: a future for each piece, and its rows."""
 
     model: Any
     predicted: list[Any]
@@ -124,7 +124,7 @@ class Rounds:
     pieces : Pieces
         What.
     shards : int
-        Into how many blocks a round is cut.
+        Into how many spans a round is cut.
     """
 
     def __init__(self, client: Client, pieces: Pieces, shards: int) -> None:
@@ -153,14 +153,14 @@ class Rounds:
         n_seen = 0 if model._route is None else model.n_seen_
         predicted: list[Any] = []
         lengths: list[int] = []
-        for blocks in rounds(n_seen, self._bounds[-1], self._shards):
+        for spans in rounds(n_seen, self._bounds[-1], self._shards):
             common = self._submit(known, model, self._expected)
-            start = common if len(blocks) == 1 else self._submit(begun, common)
+            start = common if len(spans) == 1 else self._submit(begun, common)
             declared = classes if model._route is None else None
             shards = []
-            for block in blocks:
+            for span in spans:
                 shard = start
-                for piece, size, place in self._slices(block):
+                for piece, size, place in self._slices(span):
                     task = (shard, piece, declared, place, self._expected)
                     if predict:
                         both = self._submit(predicted_then_learned, *task)
@@ -171,21 +171,21 @@ class Rounds:
                         shard = self._submit(learned, *task)
                 shards.append(shard)
             model = self._submit(ended, common, shards).result()
-            self._unload(blocks[-1].stop)
+            self._unload(spans[-1].stop)
         return Outcome(model, predicted, lengths)
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
         return self._client.submit(function, *arguments, pure=False)
 
-    def _slices(self, block: Block) -> Iterator[tuple[Any, int, str]]:
-        """Yield the parts of pieces that a block has: a future, its rows, and what to call it."""
+    def _slices(self, span: Span) -> Iterator[tuple[Any, int, str]]:
+        """Yield what a span has of each piece: a future, how many rows, and what to call it."""
         for k, (first, last) in enumerate(pairwise(self._bounds)):
-            start, stop = max(first, block.start), min(last, block.stop)
+            start, stop = max(first, span.start), min(last, span.stop)
             if start < stop:
                 piece = self._load(k)
                 if (start, stop) != (first, last):
                     piece = self._submit(Piece.cut, piece, start - first, stop - first)
-                yield piece, stop - start, f"part {k} of the rows, from its row {start - first} on"
+                yield piece, stop - start, f"piece {k} of the rows, from its row {start - first} on"
 
     def _load(self, k: int) -> Any:
         if k not in self._loaded:

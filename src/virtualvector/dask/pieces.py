@@ -40,8 +40,8 @@ def is_collection(X: Any) -> bool:
     return bool(dask.is_dask_collection(X))
 
 
-def delayed_parts(X: Any, name: str) -> list[Delayed]:
-    """Return the parts of a collection, each with all columns."""
+def delayed_pieces(X: Any, name: str) -> list[Delayed]:
+    """Return the pieces of a collection, each with all columns."""
     if not is_collection(X):
         raise TypeError(
             f"{name} is of type {type(X).__name__}; expected a Dask array, a Dask data frame or a "
@@ -59,7 +59,7 @@ def delayed_parts(X: Any, name: str) -> list[Delayed]:
 
 
 def known_lengths(X: Any) -> list[int] | None:
-    """Return how many rows each part has, if that is known without looking."""
+    """Return how many rows each piece has, if that is known without looking."""
     if isinstance(X, dask.array.Array) and not any(math.isnan(n) for n in X.chunks[0]):
         return list(X.chunks[0])
     return None
@@ -68,10 +68,10 @@ def known_lengths(X: Any) -> list[int] | None:
 def pieces_of(X: Any, y: Any, sample_weight: Any = None) -> Pieces:
     """Return rows with labels and weights, which have to be cut alike, unless all are arrays."""
     lengths = known_lengths(X)
-    parts = [delayed_parts(X, "X")]
+    pieces = [delayed_pieces(X, "X")]
     for each, name in ((y, "y"), (sample_weight, "sample_weight")):
         if each is None and name != "y":
-            parts.append([dask.delayed(None)] * len(parts[0]))
+            pieces.append([dask.delayed(None)] * len(pieces[0]))
             continue
         own = known_lengths(each)
         if own is not None and lengths is not None and own != lengths:
@@ -80,21 +80,21 @@ def pieces_of(X: Any, y: Any, sample_weight: Any = None) -> Pieces:
                     f"X has {sum(lengths)} rows and {name} {sum(own)}; expected as many"
                 )
             each = each.rechunk((tuple(lengths),))
-        parts.append(delayed_parts(each, name))
-        if len(parts[-1]) != len(parts[0]):
+        pieces.append(delayed_pieces(each, name))
+        if len(pieces[-1]) != len(pieces[0]):
             raise ValueError(
-                f"X has {len(parts[0])} parts and {name} {len(parts[-1])}; expected as many, with "
-                "the same rows"
+                f"X has {len(pieces[0])} pieces and {name} {len(pieces[-1])}; expected as many, "
+                "with the same rows"
             )
     as_piece = dask.delayed(Piece, pure=False)
-    return Pieces([as_piece(*each) for each in zip(*parts, strict=True)], lengths)
+    return Pieces([as_piece(*each) for each in zip(*pieces, strict=True)], lengths)
 
 
 def n_rows(piece: Piece) -> int:
     """Return how many rows a piece has, or raise if labels or weights are not as many."""
     counts = [len(each) for each in piece if each is not None]
     if len(set(counts)) > 1:
-        raise ValueError(f"found a part with {counts[0]} rows and {counts[1:]} labels and weights")
+        raise ValueError(f"found a piece with {counts[0]} rows and {counts[1:]} labels and weights")
     return counts[0]
 
 
@@ -110,17 +110,17 @@ def lazily(
     say: Callable[[Any, Any], Any], model: Any, X: Any, dtype: Any, columns: tuple[int, ...]
 ) -> Any:
     """Return a Dask array of what a model says of each row, computed when it is asked for."""
-    parts = delayed_parts(X, "X")
-    lengths: Sequence[float] = known_lengths(X) or [math.nan] * len(parts)
+    pieces = delayed_pieces(X, "X")
+    lengths: Sequence[float] = known_lengths(X) or [math.nan] * len(pieces)
     # The model is in the graph once, by a name that no other has.
     model = dask.delayed(model, pure=False)
     said = dask.delayed(say, pure=False)
     arrays = [
-        dask.array.from_delayed(said(model, part), (length, *columns), dtype=dtype)
-        for part, length in zip(parts, lengths, strict=True)
+        dask.array.from_delayed(said(model, piece), (length, *columns), dtype=dtype)
+        for piece, length in zip(pieces, lengths, strict=True)
     ]
     return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
-def _cut(part: Any, start: int, stop: int) -> Any:
-    return part.iloc[start:stop] if hasattr(part, "iloc") else part[start:stop]
+def _cut(piece: Any, start: int, stop: int) -> Any:
+    return piece.iloc[start:stop] if hasattr(piece, "iloc") else piece[start:stop]

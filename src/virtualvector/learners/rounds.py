@@ -24,29 +24,29 @@ _ALONE = 256  # rows that one shard learns before there are rounds
 _SHARE = 4  # rounds have a fourth of the rows before them
 
 
-class Block(NamedTuple):
+class Span(NamedTuple):
     """Rows that one shard learns in a round: from one number to another."""
 
     start: int
     stop: int
 
 
-def rounds(n_seen: int, n_rows: int, shards: int) -> Iterator[list[Block]]:
-    """Yield the blocks of each round in which some rows are learned, after those seen before.
+def rounds(n_seen: int, n_rows: int, shards: int) -> Iterator[list[Span]]:
+    """Yield the spans of each round in which some rows are learned, after those seen before.
 
     Parameters
     ----------
     n_seen : int
         How many rows were learned before.
     n_rows : int
-        How many there are to learn; blocks count from the first of them.
+        How many there are to learn; spans count from the first of them.
     shards : int
-        Into how many blocks a round is cut, where it has as many rows.
+        Into how many spans a round is cut, where it has as many rows.
 
     Examples
     --------
     >>> from virtualvector.learners.rounds import rounds
-    >>> [[block.stop - block.start for block in each] for each in rounds(0, 460, 3)]
+    >>> [[span.stop - span.start for span in each] for each in rounds(0, 460, 3)]
     [[256], [22, 21, 21], [27, 27, 26], [20, 20, 20]]
     """
     done = 0
@@ -58,14 +58,14 @@ def rounds(n_seen: int, n_rows: int, shards: int) -> Iterator[list[Block]]:
         done = stop
 
 
-def _cut(start: int, stop: int, shards: int) -> list[Block]:
+def _cut(start: int, stop: int, shards: int) -> list[Span]:
     size, longer = divmod(stop - start, shards)
-    blocks = []
+    spans = []
     for k in range(min(shards, stop - start)):
         end = start + size + (k < longer)
-        blocks.append(Block(start, end))
+        spans.append(Span(start, end))
         start = end
-    return blocks
+    return spans
 
 
 def begun(model: Model) -> Model:
