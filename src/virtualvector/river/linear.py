@@ -1,0 +1,249 @@
+"""The linear learners for river: a weight for each feature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import repeat
+from typing import Any, NoReturn
+
+import numpy as np
+from river.base.typing import ClfTarget
+from sklearn.base import BaseEstimator
+
+from virtualvector import learners
+from virtualvector.learners.validation import checked_rows
+from virtualvector.river.classifier import Columns, Parameter, RiverClassifier, Row
+from virtualvector.types import Array, ClassWeight
+
+
+class LinearClassifier(RiverClassifier):
+    """A classifier with a weight for each feature.
+
+    A feature that a row does not have is 0.0, as for river's linear models. One that has not been
+    seen so far has a weight from then on, as if it had been 0.0 in all rows before: what is known
+    of this weight is the prior, also to a prediction, which is the less certain for it.
+    """
+
+    label_noise = Parameter()
+    margin_noise = Parameter()
+    prior_variance = Parameter()
+    fit_intercept = Parameter()
+    half_life = Parameter()
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {*super()._mutable_attributes, "half_life"}
+
+    def _change(self, **parameters: Any) -> None:
+        super()._change(**parameters)
+        if self._has_learned:
+            known = replace(self.learner._posterior, settings=self.learner._settings())
+            self.learner._posterior = known
+
+    def _wide_enough(self, columns: Columns) -> Any:
+        if not self._has_learned:
+            return self.learner
+        n_more = _width(columns) - self.learner.n_features_in_
+        return self.learner.with_more_features(n_more) if n_more > 0 else self.learner
+
+    def _learn_row(self, learner: Any, x: Row, columns: Columns, y: ClfTarget, w: float) -> None:
+        learner.learn_one(_numbers(x, columns), y, w)
+
+    def _probabilities_of_row(self, learner: Any, x: Row, columns: Columns) -> Array:
+        probabilities: Array = learner.predict_proba_one(_numbers(x, columns))
+        return probabilities
+
+    def _table(self, X: Any, columns: Columns) -> Array:
+        rows = np.zeros((len(X), _width(columns)))
+        names = list(X.columns)
+        if names:
+            rows[:, [columns[name] for name in names]] = checked_rows(
+                BaseEstimator(), X, reset=True
+            )
+        return rows
+
+
+class VVMClassifier(LinearClassifier):
+    """Bayesian online classification with a Gaussian and a constant number of virtual points.
+
+    The Virtual Vector Machine, for two classes or more. Rows should be scaled.
+
+    Parameters
+    ----------
+    buffer_size, label_noise, margin_noise, merge_pairs, eviction, prior_variance, fit_intercept
+    tol, max_sweeps, half_life, class_weight
+        As for `virtualvector.VVMClassifier`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from virtualvector.river import VVMClassifier
+    >>> model = preprocessing.StandardScaler() | VVMClassifier(margin_noise=1.0)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.LogLoss())
+    LogLoss: 0.2
+    """
+
+    buffer_size = Parameter()
+    merge_pairs = Parameter()
+    eviction = Parameter()
+    tol = Parameter()
+    max_sweeps = Parameter()
+
+    def __init__(
+        self,
+        buffer_size: int = 30,
+        *,
+        label_noise: float = 0.0,
+        margin_noise: float = 0.0,
+        merge_pairs: int = 5,
+        eviction: str = "divergence",
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        max_sweeps: int = 30,
+        half_life: float | None = None,
+        class_weight: ClassWeight = None,
+    ) -> None:
+        super().__init__(
+            learners.VVMClassifier(
+                buffer_size,
+                label_noise=label_noise,
+                margin_noise=margin_noise,
+                merge_pairs=merge_pairs,
+                eviction=eviction,
+                prior_variance=prior_variance,
+                fit_intercept=fit_intercept,
+                tol=tol,
+                max_sweeps=max_sweeps,
+                half_life=half_life,
+                class_weight=class_weight,
+            )
+        )
+
+
+class ADFClassifier(LinearClassifier):
+    """Bayesian online classification with a Gaussian posterior: assumed-density filtering.
+
+    For two classes or more. Rows should be scaled.
+
+    Parameters
+    ----------
+    label_noise, margin_noise, prior_variance, fit_intercept, half_life, class_weight
+        As for `virtualvector.VVMClassifier`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from virtualvector.river import ADFClassifier
+    >>> model = preprocessing.StandardScaler() | ADFClassifier(margin_noise=1.0)
+    >>> evaluate.progressive_val_score(datasets.ImageSegments(), model, metrics.Accuracy())
+    Accuracy: 90%
+    """
+
+    def __init__(
+        self,
+        *,
+        label_noise: float = 0.0,
+        margin_noise: float = 0.0,
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        half_life: float | None = None,
+        class_weight: ClassWeight = None,
+    ) -> None:
+        super().__init__(
+            learners.ADFClassifier(
+                label_noise=label_noise,
+                margin_noise=margin_noise,
+                prior_variance=prior_variance,
+                fit_intercept=fit_intercept,
+                half_life=half_life,
+                class_weight=class_weight,
+            )
+        )
+
+
+class WindowEPClassifier(LinearClassifier):
+    """Bayesian online classification with a Gaussian and the last rows of the stream.
+
+    For two classes or more. Rows should be scaled.
+
+    Parameters
+    ----------
+    buffer_size : int, default=30
+        Rows kept between rows.
+    label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
+    class_weight
+        As for `virtualvector.VVMClassifier`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from virtualvector.river import WindowEPClassifier
+    >>> model = preprocessing.StandardScaler() | WindowEPClassifier(10, margin_noise=1.0)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 90%
+    """
+
+    buffer_size = Parameter()
+    tol = Parameter()
+    max_sweeps = Parameter()
+
+    def __init__(
+        self,
+        buffer_size: int = 30,
+        *,
+        label_noise: float = 0.0,
+        margin_noise: float = 0.0,
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        max_sweeps: int = 30,
+        half_life: float | None = None,
+        class_weight: ClassWeight = None,
+    ) -> None:
+        super().__init__(
+            learners.WindowEPClassifier(
+                buffer_size,
+                label_noise=label_noise,
+                margin_noise=margin_noise,
+                prior_variance=prior_variance,
+                fit_intercept=fit_intercept,
+                tol=tol,
+                max_sweeps=max_sweeps,
+                half_life=half_life,
+                class_weight=class_weight,
+            )
+        )
+
+
+def _width(columns: Columns) -> int:
+    """How many columns the learner has: one of zeros, if rows have had no features so far."""
+    return max(1, len(columns))
+
+
+def _numbers(x: Row, columns: Columns) -> Array:
+    """Return a row as numbers, 0.0 where it has no feature."""
+    try:
+        row: Array = np.fromiter(map(x.get, columns, repeat(0.0)), np.float64, len(columns))
+    except (TypeError, ValueError, OverflowError):
+        _refuse(x)
+    if not np.isfinite(row).all():
+        _refuse(x)
+    return row if columns else np.zeros(1)
+
+
+def _refuse(x: Row) -> NoReturn:
+    """Raise for the first feature that is no finite number."""
+    for name, value in x.items():
+        try:
+            is_number = bool(np.isfinite(float(value)))
+        except (TypeError, ValueError, OverflowError):
+            is_number = False
+        if not is_number:
+            raise ValueError(
+                f"Input x has {value!r} for the feature {name!r}; expected a finite number. Leave "
+                "the feature out where it is 0.0; river's preprocessing.StatImputer and "
+                "preprocessing.OneHotEncoder make numbers of others, and AutoVVMClassifier takes "
+                "them as they are."
+            )
+    raise ValueError(f"Input x has features that are no numbers: {x!r:.60}; expected numbers.")
