@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from river import base
 from river.base.typing import ClfTarget, FeatureName
@@ -135,7 +136,6 @@ class RiverClassifier(base.MiniBatchClassifier):
             Their weights.
         """
         labels = dataframe.into_series(y)
-        self._label = labels.name
         weights = np.broadcast_to(np.asarray(w, dtype=np.float64), len(labels))
         if not weights.any():
             return
@@ -143,7 +143,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         learner = self._wide_enough(columns)
         table = self._table(X, columns)
         learner.partial_fit(table, y, sample_weight=None if np.all(weights == 1.0) else weights)
-        self.learner, self._columns = learner, columns
+        self.learner, self._columns, self._label = learner, columns, labels.name
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probability of each class seen so far, a column each.
@@ -247,3 +247,9 @@ def with_new(columns: Columns, features: Iterable[FeatureName]) -> Columns:
     except TypeError:  # of several kinds
         new.sort(key=lambda name: (type(name).__name__, repr(name)))
     return columns | {name: place for place, name in enumerate(new, start=len(columns))}
+
+
+def with_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a data frame whose columns have texts as names, as scikit-learn expects them."""
+    names = {each: str(each) for each in frame.columns if not isinstance(each, str)}
+    return frame.rename(names) if names else frame
