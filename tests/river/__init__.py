@@ -1,3 +1,3 @@
 import pytest
 
-pytest.importorskip("river", reason="river is not installed: pip install 'virtualvector[river]'")
+pytest.importorskip("river", reason="river is not installed")

@@ -1,6 +1,6 @@
 """The learners as river's classifiers: for its pipelines, evaluations and streams of dicts.
 
-They need river (``pip install 'virtualvector[river]'``), which nothing else here imports.
+They need river (``pip install river``), which nothing else here imports.
 """
 
 try:
@@ -9,8 +9,7 @@ except ModuleNotFoundError as error:
     if error.name != "river":
         raise
     raise ModuleNotFoundError(
-        "virtualvector.river needs river, which is not installed; expected it by "
-        "pip install 'virtualvector[river]'.",
+        "virtualvector.river needs river, which is not installed: pip install river",
         name="river",
     ) from None
 
