@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto import committee as deciding
-from virtualvector.auto.committee import BLOCK, FEWEST, Committee
+from virtualvector.auto import decisions, learning
+from virtualvector.auto.committee import BLOCK, Committee
+from virtualvector.auto.decisions import FEWEST
 from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.experts import DEFAULT, Expert, affordable_frequencies, usual_budget
 from virtualvector.auto.feature_space import FeatureSpace
@@ -38,7 +39,7 @@ def error(said, labels, part=slice(None)):
 
 def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
     rows, labels = linear_stream(5120)
-    learned, _ = committee().learn(rows, labels)
+    learned, _ = learning.learn(committee(), rows, labels)
     assert learned.awake.sum() <= FEWEST * len(learned.experts)
     assert learned.calm_since == 0
     assert learned.weights[learned.awake].sum() == pytest.approx(1)
@@ -47,8 +48,8 @@ def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
 
 def test_those_asleep_learn_nothing():
     rows, labels = linear_stream(2000)
-    learned, _ = committee().learn(rows[:1500], labels[:1500])
-    later, _ = learned.learn(rows[1500:], labels[1500:])
+    learned, _ = learning.learn(committee(), rows[:1500], labels[:1500])
+    later, _ = learning.learn(learned, rows[1500:], labels[1500:])
     for e in np.flatnonzero(~learned.awake):
         assert later.posteriors[e] is learned.posteriors[e]
         assert later.evidence[e] == learned.evidence[e]
@@ -56,18 +57,18 @@ def test_those_asleep_learn_nothing():
 
 def test_after_labels_swap_it_does_as_well_as_one_that_begins_there():
     rows, labels = linear_stream(4000, swap=2000)
-    learned, said = committee().learn(rows, labels)
+    learned, said = learning.learn(committee(), rows, labels)
     assert 2000 < learned.calm_since <= 2000 + 2 * BLOCK
-    _, fresh = committee().learn(rows[2000:], labels[2000:])
+    _, fresh = learning.learn(committee(), rows[2000:], labels[2000:])
     quarter = error(said, labels, slice(3000, None))
     assert quarter <= 1.2 * error(fresh, labels[2000:], slice(1000, None))
 
 
 def test_the_option_to_forget_costs_little_on_a_steady_stream(monkeypatch):
     rows, labels = linear_stream(4000)
-    _, said = committee().learn(rows, labels)
-    monkeypatch.setattr(deciding, "HALF_LIVES", (1e15,))  # nobody forgets
-    _, without = committee().learn(rows, labels)
+    _, said = learning.learn(committee(), rows, labels)
+    monkeypatch.setattr(decisions, "HALF_LIVES", (1e15,))  # nobody forgets
+    _, without = learning.learn(committee(), rows, labels)
     t = np.arange(4000)
     loss, loss_without = (-np.log(p[t, labels]).mean() for p in (said, without))
     assert loss < 1.01 * loss_without
@@ -78,7 +79,7 @@ def test_the_best_grows_within_the_budget_and_keeps_what_it_knows():
     rows = rng.normal(size=(3000, 2))
     labels = (np.sum(rows**2, axis=1) > 1.4).astype(int)
     start = committee(n_inputs=2)
-    learned, _ = start.learn(rows, labels)
+    learned, _ = learning.learn(start, rows, labels)
     best = learned.experts[int(np.argmax(learned.weights))]
     assert best.bandwidth is not None
     assert best.detail > 1
@@ -104,8 +105,8 @@ def test_inputs_that_come_later_are_as_if_there_had_always_been_room_for_them():
     experts = (Expert(None, 1.0, buffer_size=4), Expert(1.0, 0.1), Expert(0.5, 0.1, detail=2))
     narrow = Committee.start(experts, FeatureSpace(3, 9.0, 10, 4e5, most_inputs=9), TWO)
     wide = Committee.start(experts, FeatureSpace(9, 9.0, 10, 4e5), TWO)
-    later, said = narrow.learn(rows, labels)
-    _, expected = wide.learn(rows, labels)
+    later, said = learning.learn(narrow, rows, labels)
+    _, expected = learning.learn(wide, rows, labels)
     assert later.feature_space.n_inputs == 9
     np.testing.assert_allclose(said, expected, atol=1e-9)
 
@@ -136,7 +137,7 @@ def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can()
     rows, labels = linear_stream(1000)
     tight = committee(n_frequencies=60, budget=1e5)
     assert tight.operations > 1e5
-    learned, _ = tight.learn(rows, labels)
+    learned, _ = learning.learn(tight, rows, labels)
     assert learned.operations <= 1e5
 
 

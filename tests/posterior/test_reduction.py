@@ -11,12 +11,12 @@ from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
 from virtualvector.posterior.reduction.divergence import measure_divergences
+from virtualvector.posterior.reduction.exact_pair import pair_of
 from virtualvector.posterior.reduction.merging import (
     best_merge,
     may_cost_less,
     merge_points,
     most_divergence,
-    pair_of,
     propose,
 )
 from virtualvector.posterior.reduction.reduce import (
@@ -56,7 +56,7 @@ def count_underrated(state, work):
     for i in range(state.counts[0]):
         for j in range(i):
             pair = pair_of(state, i, j, work)
-            cost = propose(pair, i, j, np.inf).cost
+            cost = propose(pair, i, j).cost
             pairs += np.isfinite(cost)
             underrated += np.isfinite(cost) and not may_cost_less(pair, cost)
     return pairs, underrated

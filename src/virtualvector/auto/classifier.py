@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert, usual_budget
+from virtualvector.auto.learning import predict
 from virtualvector.auto.plan import plan
 from virtualvector.auto.stage import Stage
 from virtualvector.auto.tables import TakesTables
@@ -300,8 +301,9 @@ class AutoVVMClassifier(
         columns = self._checked_rows(X).values
         return np.concatenate(
             [
-                self._committee.predict(
-                    self._narrowed(self._encoder.scale([values[rows] for values in columns]))
+                predict(
+                    self._committee,
+                    self._narrowed(self._encoder.scale([values[rows] for values in columns])),
                 )
                 for rows in self._pieces(len(columns[0]))
             ]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.learning import learn, predict
 from virtualvector.features.encoder import Encoder
 from virtualvector.learners.weights import Visits
 from virtualvector.types import Array, Labels
@@ -65,10 +66,10 @@ class Stage:
     ) -> Array:
         if some.learned:
             inputs = self.narrowed(self.encoder.learn(cells))
-            self.committee, said = self.committee.learn(
-                inputs, labels[some.which], pool, some.powers
+            self.committee, said = learn(
+                self.committee, inputs, labels[some.which], pool, some.powers
             )
             return said
         if len(self.committee.classes) == 0:
             return np.zeros((len(cells[0]), 0))
-        return self.committee.predict(self.narrowed(self.encoder.scale(cells)))
+        return predict(self.committee, self.narrowed(self.encoder.scale(cells)))
