@@ -214,11 +214,13 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         array([0.813, 0.641])
         """
         check_is_fitted(self)
+        if n_more < 0:
+            raise ValueError(f"found n_more = {n_more}; expected 0 or more")
         wider = copy(self)
         if hasattr(wider, "feature_names_in_"):
             raise ValueError(
-                f"{type(self).__name__} has learned columns with names; expected to have learned "
-                "arrays, if more columns are to come."
+                f"{type(self).__name__} has learned columns with names; expected arrays, whose "
+                "columns have none, if more are to come"
             )
         n_features = wider.n_features_in_
         wider.n_features_in_ = n_features + n_more
