@@ -3,8 +3,8 @@
 import random
 
 import pytest
-
 from river import checks
+
 from virtualvector.river import (
     ADFClassifier,
     AutoVVMClassifier,

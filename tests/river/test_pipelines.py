@@ -7,10 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import norm
-from sklearn.utils._param_validation import InvalidParameterError
-
-import virtualvector
 from river import (
     compose,
     datasets,
@@ -22,6 +18,10 @@ from river import (
     preprocessing,
     stream,
 )
+from scipy.stats import norm
+from sklearn.utils._param_validation import InvalidParameterError
+
+import virtualvector
 from tests.learners.learner_examples import problem
 from tests.river.classifier_examples import (
     dicts,

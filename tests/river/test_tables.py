@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-
 from river import feature_extraction
+
 from tests.learners.learner_examples import assert_same_model
 from tests.river.classifier_examples import (
     dicts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -87,15 +87,15 @@ class AutoVVMClassifier(RiverClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"experts": (Expert(None, 1.0),)}  # river's checks learn 16,000 rows one by one
 
-    def _columns_of(self, features: Iterable[FeatureName]) -> Columns:
+    def _columns_of(self, features: Set[FeatureName]) -> Columns:
         if not self._has_learned:
             columns = super()._columns_of(features)
             _check_names(columns)
             if not columns:
                 raise ValueError("Found a first row without features; expected at least one.")
             return columns
-        unknown = [feature for feature in features if feature not in self._columns]
-        if unknown:
+        if not features <= self._columns.keys():
+            unknown = [feature for feature in features if feature not in self._columns]
             warnings.warn(
                 f"Left out features that the first row did not have: {unknown!r:.200}; expected "
                 "all of them in the first row, None where they are missing.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from copy import copy
 from typing import Any
 
@@ -98,7 +98,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         """
         if w == 0.0:
             return
-        columns = self._columns_of(x)
+        columns = self._columns_of(x.keys())
         learner = self._wide_enough(columns)
         self._learn_row(learner, x, columns, y, float(w))
         self.learner, self._columns = learner, columns
@@ -118,7 +118,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         """
         if not self._has_learned:
             return {}
-        columns = self._columns_of(x)
+        columns = self._columns_of(x.keys())
         learner = self._wide_enough(columns)
         probabilities = self._probabilities_of_row(learner, x, columns).tolist()
         return dict(zip(learner.classes_.tolist(), probabilities, strict=True))
@@ -139,7 +139,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         weights = np.broadcast_to(np.asarray(w, dtype=np.float64), len(labels))
         if not weights.any():
             return
-        columns = self._columns_of(dataframe.into_frame(X).columns)
+        columns = self._columns_of(names_of(X))
         learner = self._wide_enough(columns)
         table = self._table(X, columns)
         learner.partial_fit(table, y, sample_weight=None if np.all(weights == 1.0) else weights)
@@ -193,7 +193,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         n_classes = len(self.learner.classes_) if self._has_learned else 0
         if n_classes == 0 or len(frame) == 0:
             return np.empty((len(frame), n_classes))
-        columns = self._columns_of(frame.columns)
+        columns = self._columns_of(names_of(X))
         probabilities: Array = self._wide_enough(columns).predict_proba(self._table(X, columns))
         return probabilities
 
@@ -207,7 +207,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         changed._validate_params()
         self.learner = changed
 
-    def _columns_of(self, features: Iterable[FeatureName]) -> Columns:
+    def _columns_of(self, features: Set[FeatureName]) -> Columns:
         """Return the columns of rows with such features."""
         return with_new(self._columns, features)
 
@@ -228,7 +228,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         """Return a data frame as the learner takes it."""
 
 
-def with_new(columns: Columns, features: Iterable[FeatureName]) -> Columns:
+def with_new(columns: Columns, features: Set[FeatureName]) -> Columns:
     """Return the columns of features: those known, and behind them those that are new.
 
     The new ones are sorted: dicts that are equal give equal results, whatever their order.
@@ -236,17 +236,22 @@ def with_new(columns: Columns, features: Iterable[FeatureName]) -> Columns:
     Examples
     --------
     >>> from virtualvector.river.classifier import with_new
-    >>> with_new({"size": 0}, ["weight", "size", "age"])
+    >>> with_new({"size": 0}, {"weight", "size", "age"})
     {'size': 0, 'age': 1, 'weight': 2}
     """
-    new: list[Any] = [name for name in features if name not in columns]
-    if not new:
+    if features <= columns.keys():
         return columns
+    new: list[Any] = [name for name in features if name not in columns]
     try:
         new.sort()
     except TypeError:  # of several kinds
         new.sort(key=lambda name: (type(name).__name__, repr(name)))
     return columns | {name: place for place, name in enumerate(new, start=len(columns))}
+
+
+def names_of(X: Any) -> Set[FeatureName]:
+    """Return the names of the columns of a data frame."""
+    return dict.fromkeys(dataframe.into_frame(X).columns).keys()
 
 
 def with_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
