@@ -187,6 +187,27 @@ def test_weights_are_how_often_a_row_is_seen(classifier, learner):
         model.learn_one({"a": 1.0}, "ant", w=-1.0)
 
 
+@pytest.mark.parametrize("n_before", [0, 30])
+@every_linear_pair
+def test_an_interrupt_at_a_row_with_a_new_feature_leaves_what_there_was(
+    classifier, learner, n_before, monkeypatch
+):
+    X, y = rows_and_classes()
+    model = learned(classifier, dicts(X[:n_before]), y[:n_before])
+    before = pickle.dumps(model)
+    kind = learner.func
+    learn_one = kind.learn_one
+
+    def interrupted(self, *row):
+        learn_one(self, *row)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kind, "learn_one", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.learn_one({"a": 1.0, "new": 2.0}, "ant")
+    assert pickle.dumps(model) == before
+
+
 def test_a_committee_takes_rows_as_they_are():
     rng = np.random.default_rng(0)
     rows = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence, Set
+from copy import copy
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -103,8 +104,8 @@ class AutoVVMClassifier(RiverClassifier):
             )
         return self._columns
 
-    def _wide_enough(self, columns: Columns) -> Any:
-        return self.learner
+    def _widened(self, columns: Columns) -> Any:
+        return copy(self.learner)
 
     def _learn_row(self, learner: Any, x: Row, columns: Columns, y: ClfTarget, w: float) -> None:
         learner.partial_fit(_row(x, columns), [y], sample_weight=None if w == 1.0 else [w])

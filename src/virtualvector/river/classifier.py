@@ -44,7 +44,7 @@ class Parameter:
                 f"{getattr(classifier, self._name)!r} for good; expected another classifier, by "
                 f"clone({{{self._name!r}: {value!r}}})."
             )
-        classifier._change(**{str(self._of_learner): value})
+        classifier.learner = classifier._changed(**{str(self._of_learner): value})
 
 
 class RiverClassifier(base.MiniBatchClassifier):
@@ -99,9 +99,9 @@ class RiverClassifier(base.MiniBatchClassifier):
         if w == 0.0:
             return
         columns = self._columns_of(x.keys())
-        learner = self._wide_enough(columns)
+        learner = self._learner_of(columns)
         self._learn_row(learner, x, columns, y, float(w))
-        self.learner, self._columns = learner, columns
+        self._keep(learner, columns)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[ClfTarget, float]:
         """Return the probability of each class seen so far; nothing is learned.
@@ -119,7 +119,7 @@ class RiverClassifier(base.MiniBatchClassifier):
         if not self._has_learned:
             return {}
         columns = self._columns_of(x.keys())
-        learner = self._wide_enough(columns)
+        learner = self._learner_of(columns)
         probabilities = self._probabilities_of_row(learner, x, columns).tolist()
         return dict(zip(learner.classes_.tolist(), probabilities, strict=True))
 
@@ -140,10 +140,11 @@ class RiverClassifier(base.MiniBatchClassifier):
         if not weights.any():
             return
         columns = self._columns_of(names_of(X))
-        learner = self._wide_enough(columns)
+        learner = self._learner_of(columns)
         table = self._table(X, columns)
         learner.partial_fit(table, y, sample_weight=None if np.all(weights == 1.0) else weights)
-        self.learner, self._columns, self._label = learner, columns, labels.name
+        self._label = labels.name
+        self._keep(learner, columns)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probability of each class seen so far, a column each.
@@ -194,26 +195,34 @@ class RiverClassifier(base.MiniBatchClassifier):
         if n_classes == 0 or len(frame) == 0:
             return np.empty((len(frame), n_classes))
         columns = self._columns_of(names_of(X))
-        probabilities: Array = self._wide_enough(columns).predict_proba(self._table(X, columns))
+        probabilities: Array = self._learner_of(columns).predict_proba(self._table(X, columns))
         return probabilities
 
     @property
     def _has_learned(self) -> bool:
         return hasattr(self.learner, "classes_")
 
-    def _change(self, **parameters: Any) -> None:
-        """Change parameters, or none if one of them is wrong."""
+    def _changed(self, **parameters: Any) -> Any:
+        """Return another learner, which has learned the same and has other parameters."""
         changed = copy(self.learner).set_params(**parameters)
         changed._validate_params()
-        self.learner = changed
+        return changed
 
     def _columns_of(self, features: Set[FeatureName]) -> Columns:
-        """Return the columns of rows with such features."""
+        """Return the columns of rows with such features: the same object, if none is new."""
         return with_new(self._columns, features)
 
+    def _learner_of(self, columns: Columns) -> Any:
+        """Return the learner, or, for columns that are new, another one to take its place."""
+        return self.learner if columns is self._columns else self._widened(columns)
+
+    def _keep(self, learner: Any, columns: Columns) -> None:
+        # In one step: no interrupt comes between the two.
+        self.__dict__.update(learner=learner, _columns=columns)
+
     @abstractmethod
-    def _wide_enough(self, columns: Columns) -> Any:
-        """Return the learner if it has these columns, or one that is as if it had always had."""
+    def _widened(self, columns: Columns) -> Any:
+        """Return another learner, which is as if it had always had these columns."""
 
     @abstractmethod
     def _learn_row(self, learner: Any, x: Row, columns: Columns, y: ClfTarget, w: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
@@ -37,17 +38,16 @@ class LinearClassifier(RiverClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {*super()._mutable_attributes, "half_life"}
 
-    def _change(self, **parameters: Any) -> None:
-        super()._change(**parameters)
+    def _changed(self, **parameters: Any) -> Any:
+        changed = super()._changed(**parameters)
         if self._has_learned:
-            known = replace(self.learner._posterior, settings=self.learner._settings())
-            self.learner._posterior = known
+            changed._posterior = replace(changed._posterior, settings=changed._settings())
+        return changed
 
-    def _wide_enough(self, columns: Columns) -> Any:
+    def _widened(self, columns: Columns) -> Any:
         if not self._has_learned:
-            return self.learner
-        n_more = _width(columns) - self.learner.n_features_in_
-        return self.learner.with_more_features(n_more) if n_more > 0 else self.learner
+            return copy(self.learner)
+        return self.learner.with_more_features(_width(columns) - self.learner.n_features_in_)
 
     def _learn_row(self, learner: Any, x: Row, columns: Columns, y: ClfTarget, w: float) -> None:
         learner.learn_one(_numbers(x, columns), y, w)
