@@ -46,14 +46,15 @@ from virtualvector.kernels.precision import (
 from virtualvector.kernels.triangular import add_scaled, dot, multiply
 from virtualvector.posterior.approximation import refresh, reproject
 from virtualvector.posterior.engine import moved
-from virtualvector.posterior.ep import propagate
+from virtualvector.posterior.ep import sweep_until_settled
 from virtualvector.posterior.gaussian import Gaussian, gaussian
+from virtualvector.posterior.reduction.divergence import measure_divergences
 from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
     MAY_MERGE,
-    reduce_by_one,
     reduce_contradicted,
+    reduce_measured,
 )
 from virtualvector.posterior.residual.full import flush
 from virtualvector.posterior.settings import Settings, Strategy, plain
@@ -321,13 +322,17 @@ def _assembled(
 
 
 def _reduced(arguments: KernelArguments, n_points: int) -> None:
-    """Run EP to its end, lose points until so many are left, and run EP again."""
-    table = StructTable(arguments)
+    """Run EP, lose points until so many are left, and run EP to its end."""
+    table, counts = StructTable(arguments), arguments.state.counts
     assemble(table.address)
-    run_to_the_end(table.address)
-    while evict_surplus(table.address, n_points):
-        merge_or_evict(table.address, 0)
-    run_to_the_end(table.address)
+    if counts[POINTS] > n_points:
+        run_ep_on_all(table.address, True)
+        measured = False
+        while evict_surplus(table.address, n_points, measured):
+            before = counts[MERGED]
+            merge_or_evict(table.address, 0)
+            measured = counts[MERGED] == before
+    run_ep_on_all(table.address, False)
 
 
 @compiled
@@ -341,14 +346,15 @@ def assemble(address: int) -> None:
 
 
 @compiled
-def run_to_the_end(address: int) -> None:
-    """Run EP until nothing moves; while there is no fixed point, the most contradicted point goes.
+def run_ep_on_all(address: int, loses_a_point: bool) -> None:
+    """Run EP until nothing moves, coarsely if points have to go.
 
-    That is without noise: rows of different shards can contradict each other.
+    While there is no fixed point, because rows of shards without noise contradict each other, the
+    most contradicted point goes.
     """
     state, settings, work, _ = parts_at(address)
     while state.counts[POINTS] > 0:
-        _, served = propagate(state, settings, False, work)
+        _, served = sweep_until_settled(state, settings, loses_a_point, work)
         if served:
             break
         refresh(state, work)
@@ -359,11 +365,16 @@ def run_to_the_end(address: int) -> None:
 
 
 @compiled
-def evict_surplus(address: int, n_points: int) -> bool:
-    """Evict points until so many are left, or two may merge rather; return whether they may."""
+def evict_surplus(address: int, n_points: int, measured: bool) -> bool:
+    """Evict points until so many are left, or two may merge rather; return whether they may.
+
+    ``measured`` says that divergences still are what they are.
+    """
     state, settings, work, _ = parts_at(address)
+    if not measured:
+        measure_divergences(state, work)
     while state.counts[POINTS] > n_points:
-        reduction = reduce_by_one(state, settings, work)
+        reduction = reduce_measured(state, settings, work)
         if reduction.event == MAY_MERGE:
             return True
         state.counts[EVICTED] += 1
