@@ -1,11 +1,13 @@
 """Learners on a real Dask cluster."""
 
+import gc
 import os
 import pickle
 import signal
 import threading
 import time
 from copy import copy
+from itertools import cycle
 
 import dask
 import dask.array as da
@@ -195,6 +197,32 @@ def test_a_worker_that_comes_late_with_other_versions_is_refused(client):
     plan._expected = environment() | {"numpy": "1.0"}
     with pytest.raises(WrongWorker, match=f"has numpy {np.__version__}; expected 1.0"):
         plan.learn(ADFClassifier(), False, None)
+
+
+KINDS = cycle(["x86_64 old", "x86_64 new"])
+TRUE = environment()
+
+
+def _of_another_kind_each():
+    here = threading.current_thread() is threading.main_thread()
+    return TRUE if here else TRUE | {"processor": next(KINDS)}
+
+
+def test_workers_with_other_processors_are_noticed(client, monkeypatch):
+    monkeypatch.setattr(cluster, "environment", _of_another_kind_each)
+    with pytest.warns(UserWarning, match="processors of the kinds x86_64 new, x86_64 old"):
+        DaskADFClassifier().fit(*in_parts(*table()))
+
+
+def test_nothing_stays_on_the_cluster(client):
+    model = DaskVVMClassifier(margin_noise=0.5).fit(*in_parts(*table()))
+    assert model.n_seen_ == 700
+    tasks = client.cluster.scheduler.tasks
+    end = time.monotonic() + 60
+    while tasks and time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.01)
+    assert not tasks
 
 
 def test_parameters_are_checked_and_a_client_is_asked_for(client):
