@@ -23,6 +23,7 @@ from virtualvector.kernels.merge_divergence import (
     expected_log_ratio,
     log_normaliser,
 )
+from virtualvector.kernels.normal import inverse_mills
 from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.approximation import drop_point, extend, refresh
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH, SMALLEST_GROWTH, WIDEST
@@ -226,10 +227,16 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
     label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
+    uncorrelated = max(1.0 - rho2, 0.0027)
     narrowing = 1.0 - min(pair.s11 / c11, pair.s22 / c22)
-    most = min(1.15 * max(1.0 - rho2, 0.0027) ** -0.2, 1.2 + 1.8 * narrowing)
-    enough = (pair.divergence - limit) / most  # for D′ as q̃ has it
-    if most_divergence(mean, variance, noise, label_noise) <= enough:
+    least = pair.divergence - limit  # that D′ has to be
+    most = most_divergence(mean, variance, noise, label_noise)
+    # As a fifth power first: that is soon said, and enough for most pairs.
+    times = 1.15 * most / least
+    if least > 0.0 and times * times * times * times * times <= uncorrelated:
+        return False
+    enough = least / min(1.15 * uncorrelated**-0.2, 1.2 + 1.8 * narrowing)  # for D′ as q̃ has it
+    if most <= enough:
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
@@ -256,11 +263,16 @@ def most_divergence(mean: float, variance: float, noise: float, label_noise: flo
 
     Those before it, which `inverse_adf` would find, are not far from them where there is noise.
     The factor of five is D(−∞)/D(1): without noise the ratio of mean and deviation exceeds one.
+    From there on factors matter less and less, as k = h(h+z) does, the share of the variance that
+    one takes away.
     """
     if not variance > 0.0:
         return math.inf
     z = mean / math.sqrt(variance + noise)
     at_most = min(5.0, 1.0 + 1.4 * variance / noise)
+    if label_noise == 0.0 and 1.0 <= z <= 4.0:
+        k = 1.0 - inverse_mills(z)[2]
+        at_most = min(at_most, 1.0 + 10.6 * k * variance / (variance + 2.0 * noise))
     return at_most * expected_divergence(z, variance, noise, label_noise)
 
 
