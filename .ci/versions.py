@@ -42,8 +42,6 @@ TESTS = (
     # Learners: scikit-learn's contract, committees.
     "tests/learners/test_contract.py",
     "tests/auto/test_classifier.py",
-    # As classifiers of river; the oldest have none, for it needs newer dependencies.
-    "tests/river",
     # The layer above numba's compiler.
     "tests/jit/test_compiled.py::test_a_change_in_a_called_function_or_a_constant_is_noticed[True]",
     "tests/jit/test_compiled.py::test_compiled_code_cannot_allocate",
@@ -154,8 +152,7 @@ def environment(python: Interpreter, resolution: str, wheel: Path) -> Path:
     project = tomllib.loads(needs.decode())["project"]
     lines = oldest(project, python.series) if resolution == "oldest" else []
     constraints.write_text("\n".join(lines))
-    extras = "test" if resolution == "oldest" else "test,river"
-    _run([*install, f"--constraint={constraints}", f"{wheel}[{extras}]"])
+    _run([*install, f"--constraint={constraints}", f"{wheel}[test]"])
     made.write_text(stamp)
     return inside
 
