@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from copy import copy
 
 import dask
@@ -12,11 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
-from virtualvector.dask.cluster import Rounds, WrongWorker, environment
+from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
 from virtualvector.learners.rounds import begun, ended, rounds
 
@@ -201,6 +203,37 @@ def test_parameters_are_checked_and_a_client_is_asked_for(client):
         DaskADFClassifier(shards=0).fit(X, y)
     with pytest.raises(ValueError, match="class_weight='balanced' is not supported on Dask"):
         DaskADFClassifier(class_weight="balanced").fit(X, y)
+
+
+def test_a_clone_learns_on_the_same_cluster_and_a_pickle_has_none(client):
+    model = DaskVVMClassifier(buffer_size=3, shards=5, client=client)
+    cloned, pickled = clone(model), pickle.loads(pickle.dumps(model))
+    assert cloned.client is client
+    assert pickled.client is None
+    assert cloned.get_params() == model.get_params()
+    assert pickled.get_params() == model.get_params() | {"client": None}
+
+
+LOST = []  # a cluster that a piece of rows takes down with it
+
+
+def _last_words(piece):
+    threading.Thread(target=LOST[0].close).start()
+    time.sleep(1.0)
+    return piece
+
+
+def test_a_cluster_that_is_lost_leaves_the_model_as_it_was(client):
+    rows, labels = table()
+    X, y = [[dask.delayed(each[:300]), each[300:]] for each in (rows, labels)]
+    X[1] = dask.delayed(_last_words, pure=False)(X[1])
+    y[1] = dask.delayed(y[1])
+    with a_cluster(1, processes=False) as workers, Client(workers) as other:
+        LOST[:] = [workers]
+        model = DaskADFClassifier(margin_noise=0.5, client=other)
+        with pytest.raises(ClusterLost, match=r"the cluster was lost, at the rows of this call"):
+            model.partial_fit(X, y, classes=["a", "b"])
+    assert not hasattr(model, "classes_")
 
 
 def _loaded(piece, mark):

@@ -176,6 +176,9 @@ class DaskMixin(BayesianLinearClassifier):
     def _adopt(self, local: Any) -> None:
         _hand_over(local, self)
 
+    def __sklearn_clone__(self) -> Self:
+        return type(self)(**self.get_params(deep=False))  # on the same cluster
+
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"client": None}  # which stays with who opened it
 
