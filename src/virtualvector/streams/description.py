@@ -94,13 +94,13 @@ def _distinct(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> 
 
 
 def _is_id(column: Column, cells: Sequence[str]) -> bool:
-    if column.time or len(cells) < 20 or len(set(cells)) < len(cells):
+    if column.time or len(cells) < 20:
         return False
     if column.categorical:
-        return True
-    whole = [int(cell) for cell in cells if cell.isascii() and cell.isdigit() and len(cell) < 19]
-    steps = {after - before for before, after in pairwise(whole)}
-    return len(whole) == len(cells) and steps == {1}
+        return len(set(cells)) == len(cells)
+    if not all(cell.isascii() and cell.isdigit() and len(cell) < 19 for cell in cells):
+        return False
+    return {after - before for before, after in pairwise(map(int, cells))} == {1}
 
 
 def _texts(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _counted_times(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]
     """Yield columns of numbers that may be times: days as 20210506, or counted since 1970."""
     lines = []
     for name in (column.name for column in columns if column.kind == "number"):
-        unit = _unit_of([number_in(cell) for cell in set(heads.get(name, ()))])
+        unit = _unit_of(set(heads.get(name, ())))
         if unit:
             lines.append(
                 f"{quoted(name)} is taken for numbers; if these are {unit}, write them as "
@@ -145,9 +145,13 @@ def _counted_times(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]
     yield from _bounded(lines, len(lines), "columns of numbers that may be times")
 
 
-def _unit_of(numbers: Sequence[float | None]) -> str | None:
-    whole = [n for n in numbers if n is not None and n.is_integer()]
-    if len(whole) < max(len(numbers), 2):
+def _unit_of(cells: Collection[str]) -> str | None:
+    whole = []
+    for number in map(number_in, cells):
+        if number is None or not number.is_integer():
+            return None
+        whole.append(number)
+    if len(whole) < 2:
         return None
     days = [f"{day // 10000}-{day // 100 % 100:02}-{day % 100:02}" for day in map(int, whole)]
     if _DAYS[0] <= min(whole) <= max(whole) <= _DAYS[1] and None not in map(time_in, days):
