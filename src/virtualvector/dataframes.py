@@ -117,7 +117,7 @@ def floats_of(table: Any) -> NDArray[np.float64] | None:
         return None
     import pyarrow as pa
 
-    if not table.num_rows or any(kind != pa.float64() for kind in table.schema.types):
+    if 0 in table.shape or any(kind != pa.float64() for kind in table.schema.types):
         return None
     (whole,) = table.combine_chunks().to_batches()
     floats: NDArray[np.float64] = whole.to_tensor(null_to_nan=True).to_numpy()

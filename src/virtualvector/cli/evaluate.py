@@ -70,7 +70,7 @@ def evaluate(
     """
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.model_file import trained
-    from virtualvector.cli.summary import tell_left_out, tell_notes, tell_unseen, write_json
+    from virtualvector.cli.summary import tell_left_out, tell_unseen, telling_notes, write_json
     from virtualvector.evaluation import Tally
 
     check_outputs(source, [("--json", json)], format, model)
@@ -84,9 +84,9 @@ def evaluate(
     n_rows = 0
     with (
         known.open(source, labelled=True, label=label or known.label, **options) as reader,
+        telling_notes(reader),
         compilation_notice(),
     ):
-        tell_notes(reader.notes)
         for batch in reader:
             labels = known.labels(batch)
             _check_known(batch, labels, classes, reader.label)

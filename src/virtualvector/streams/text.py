@@ -230,8 +230,7 @@ class Text(ABC):
 
     def _column(self, name: str) -> Column:
         """Return what most of the first rows have in a column."""
-        cells = filter(is_unicode, self._head(name))
-        return Column.of_kind(name, most_of(map(self._kind, cells)))
+        return Column.of_kind(name, most_of(map(self._kind, self._head(name))))
 
     def _kind(self, cell: str) -> Kind:
         if self.number(cell) is not None:
