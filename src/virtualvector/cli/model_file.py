@@ -55,7 +55,8 @@ class Trained(NamedTuple):
         from virtualvector.streams import open_rows
 
         reading.setdefault("label", self.label)
-        reading["ignore"] = (*self._said("ignore"), *self.ids, *self._said("weight"))
+        outside = (*self._said("ignore"), *self.ids, *self._said("weight"))
+        reading["ignore"] = tuple(name for name in outside if name != reading.get("weight"))
         own = getattr(self.model, "missing_values", None) or ()
         reading["missing"] = (*own, *reading.get("missing", ()))
         reader = open_rows(sources, labelled=labelled, columns=self.columns, **reading)

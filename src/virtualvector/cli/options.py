@@ -116,6 +116,17 @@ WeightOption = Annotated[
     ),
 ]
 
+EvaluationWeightOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column with the weights of rows, 0 or more: a row of weight 2 counts as two. By "
+        "default each counts once, whatever was said when the model was learned.",
+        rich_help_panel=READING,
+    ),
+]
+
 DelimiterOption = Annotated[
     str | None,
     typer.Option(

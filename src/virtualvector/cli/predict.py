@@ -94,8 +94,8 @@ def predict(
     from virtualvector.cli.summary import (
         called,
         tell_left_out,
-        tell_notes,
         tell_unseen,
+        telling_notes,
         write_json,
     )
     from virtualvector.persistence.disk import written_at_once
@@ -112,11 +112,11 @@ def predict(
     with (
         known.open(source, labelled=False, **options) as reader,
         nullcontext(sys.stdout) if is_standard_output(output) else written_at_once(output) as file,
+        telling_notes(reader),
         compilation_notice(),
     ):
         # A terminal obeys what it is sent; any other program is to have the class itself.
         fit = printable if file is sys.stdout and sys.stdout.isatty() else str
-        tell_notes(reader.notes)
         lines = _Lines(file, reader.ids, known.classes.tolist(), proba, fit)
         for batch in reader:
             lines.write(known.probabilities(batch), batch)
@@ -124,7 +124,8 @@ def predict(
         tell_left_out(reader.problems, reader.skipped, "no prediction")
         tell_unseen(unseen)
         if reader.skipped:
-            say(f"vvm: {reader.skipped:,} of {lines.n_rows:,} rows have an empty prediction.")
+            have = "has" if reader.skipped == 1 else "have"
+            say(f"vvm: {reader.skipped:,} of {lines.n_rows:,} rows {have} an empty prediction.")
     if json is not None:
         counts = {"rows": lines.n_rows, "skipped": reader.skipped}
         write_json({**counts, "classes": known.classes.tolist(), "output": str(output)}, json)
