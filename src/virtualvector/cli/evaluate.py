@@ -9,24 +9,8 @@ import numpy as np
 
 from virtualvector.cli.console import print_facts
 from virtualvector.cli.measures import facts_of, lines_of, print_classes, print_cutoffs
-from virtualvector.cli.options import (
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    JsonOption,
-    LabelOption,
-    MissingOption,
-    ModelToRead,
-    NoHeaderOption,
-    OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
-    Sources,
-    dialect_of,
-    reading,
-)
+from virtualvector.cli.option_groups import takes_groups
+from virtualvector.cli.options import JsonOption, LabelOption, ModelToRead, Reading, Sources
 from virtualvector.cli.outputs import check_outputs, leaving_room_for
 from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
@@ -38,20 +22,14 @@ if TYPE_CHECKING:
     from virtualvector.streams import Batch
 
 
+@takes_groups
 def evaluate(
     source: Sources,
     model: ModelToRead,
+    *,
     label: LabelOption = None,
     json: JsonOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = 0,
+    reading: Reading,
 ) -> None:
     """Measure a model on labelled rows. It stays as it is.
 
@@ -69,15 +47,13 @@ def evaluate(
     from virtualvector.cli.summary import tell_left_out, tell_notes, tell_unseen, write_json
     from virtualvector.evaluation import Tally
 
-    check_outputs(source, [("--json", json)], format, model)
+    check_outputs(source, [("--json", json)], reading.format, model)
     known = trained(model)
     classes = known.classes
     tally = Tally(tuple(classes.tolist()))
-    options = reading(missing, format, on_error, seed)
-    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
     unseen: Counter[str] = Counter()
     with (
-        known.open(source, labelled=True, label=label or known.label, **options) as reader,
+        known.open(source, labelled=True, label=label or known.label, **reading.options) as reader,
         compilation_notice(),
     ):
         tell_notes(reader.notes)
