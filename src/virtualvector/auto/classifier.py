@@ -382,10 +382,10 @@ class AutoVVMClassifier(
     ) -> Array:
         """Learn rows; return what was said of each before, if that is asked for."""
         stage = Stage(copy(self._encoder), self._committee, self._narrowed)
-        said = stage.learn(columns, labels, visits, predict, self.n_jobs)
+        predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
         self._encoder, self._committee = stage.encoder, stage.committee
         self.classes_ = self._committee.classes
-        return said
+        return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=not hasattr(self, "_committee"))

@@ -63,10 +63,10 @@ def inputs_of(table: Any, categorical: list[bool], scaling: bool = True) -> Arra
 
 def _without_gaps(rows: Array) -> Array:
     """Return rows with the mean so far where a number is missing; nothing so far is zero."""
-    gaps = np.isnan(rows)
-    if not gaps.any():
+    missing = np.isnan(rows)
+    if not missing.any():
         return rows
-    n_known = np.maximum(np.cumsum(~gaps, axis=0), 1)
+    n_known = np.maximum(np.cumsum(~missing, axis=0), 1)
     # A mean of finite numbers is finite, their sum may not be.
-    means = np.cumsum(np.where(gaps, 0.0, rows) * _SMALL, axis=0) / n_known / _SMALL
-    return np.where(gaps, means, rows)
+    means = np.cumsum(np.where(missing, 0.0, rows) * _SMALL, axis=0) / n_known / _SMALL
+    return np.where(missing, means, rows)

@@ -88,8 +88,8 @@ class Outcomes:
 
     def with_rows(self, observed: Counts, probabilities: Array, likeliest: Counts) -> Outcomes:
         """Add rows: the class of each, what was said, and what was predicted, or −1 if nothing."""
-        said = likeliest >= 0
-        confusion = _counted(self.confusion, observed[said], likeliest[said])
+        is_predicted = likeliest >= 0
+        confusion = _counted(self.confusion, observed[is_predicted], likeliest[is_predicted])
         scores = self.scores
         if len(scores):
             bins, classes = np.searchsorted(EDGES, logit(probabilities)), np.arange(len(scores))
