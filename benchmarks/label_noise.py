@@ -215,10 +215,10 @@ def stream_results(number: int, seed: int, d: int, label_noise: float) -> dict[s
     for buffer, pairs in itertools.product((10, 40), PAIRS):
         settings = vvm(buffer, pairs, label_noise)
         state, events = learn(empty_state(d, settings), rows, signs, settings)
-        q, predictions = gaussian(state), events.log_probability
+        q, said = gaussian(state), events.log_probability
         results[f"B={buffer} k={pairs}"] = np.array([
-            (truth - predictions)[-100:].mean(),
-            (reference - predictions).mean(),
+            (truth - said)[-100:].mean(),
+            (reference - said).mean(),
             (q.mean @ q.mean + np.trace(q.covariance)) / d,
         ])  # fmt: skip
     return results

@@ -255,16 +255,16 @@ def test_one_class_cannot_be_all():
 
 
 @pytest.mark.parametrize("kind", ["names", "places", "mask"])
-def test_columns_that_hold_names_can_be_said(kind):
+def test_columns_that_hold_names_can_be_declared(kind):
     table, labels = mixed_table(200)
     table["number"] = np.random.default_rng(1).integers(3, size=200)
     table.loc[:20, "city"] = None  # the first call would take it for a column of numbers
-    predictions = {
+    declared = {
         "names": ["city", "kind", "flag", "number"],
         "places": [1, 2, 3, 4],
         "mask": [False, True, True, True, True],
     }[kind]
-    model = AutoVVMClassifier(experts=FEW, n_frequencies=5, categorical_features=predictions)
+    model = AutoVVMClassifier(experts=FEW, n_frequencies=5, categorical_features=declared)
     model.partial_fit(table[:10], labels[:10])
     model.partial_fit(table[10:], labels[10:])
     columns = {each["column"] for each in model.weight_table_}

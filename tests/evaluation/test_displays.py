@@ -222,7 +222,7 @@ def test_from_estimator_draws_what_the_classifier_predicts(model, stream):
 
 
 @pytest.mark.parametrize(
-    ("labels", "said", "message"),
+    ("labels", "predictions", "message"),
     [
         (["ham"], [[0.5, 0.25, 0.25]], r"shape \(1, 3\); expected \(1, 2\)"),
         (["ham", "spam"], [[0.5, 0.5]], r"shape \(1, 2\); expected \(2, 2\)"),

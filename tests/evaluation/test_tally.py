@@ -27,9 +27,9 @@ def cut(tally, labels, predictions, cuts):
 def test_sums_give_the_measures_of_the_whole_stream(classes):
     labels, predictions = stream(2000, classes)
     tally = Tally(classes).with_rows(labels, predictions)
-    said_labels = np.array(classes)[predictions.argmax(axis=1)]
+    predicted = np.array(classes)[predictions.argmax(axis=1)]
     assert tally.measures == pytest.approx(
-        measure(labels, said_labels, predictions, np.array(classes))
+        measure(labels, predicted, predictions, np.array(classes))
     )
     for mine, theirs in zip(
         tally.reliability, reliability(labels, predictions, np.array(classes)), strict=True

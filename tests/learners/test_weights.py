@@ -248,20 +248,20 @@ BAD_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("said", BAD_WEIGHTS)
-def test_weights_that_are_none_are_refused_by_row(predictions):
+@pytest.mark.parametrize("message", BAD_WEIGHTS)
+def test_weights_that_are_none_are_refused_by_row(message):
     X, y = problem(4)
     learned = ADFClassifier().fit(X, y)
     before = learned.coef_
     for learn in (learned.fit, learned.partial_fit, learned.predict_then_learn):
         with pytest.raises(ValueError, match="sample_weight") as raised:
-            learn(X, y, sample_weight=BAD_WEIGHTS[predictions])
-        raised.match(predictions)
+            learn(X, y, sample_weight=BAD_WEIGHTS[message])
+        raised.match(message)
     np.testing.assert_array_equal(learned.coef_, before)
 
 
 @pytest.mark.parametrize(
-    ("class_weight", "said"),
+    ("class_weight", "message"),
     [
         ({0: -1}, "-1 for the class 0"),
         ({0: math.nan}, "nan for the class 0"),
@@ -271,12 +271,12 @@ def test_weights_that_are_none_are_refused_by_row(predictions):
         (3.0, "class_weight"),
     ],
 )
-def test_weights_of_classes_that_are_none_are_refused_by_name(class_weight, predictions):
+def test_weights_of_classes_that_are_none_are_refused_by_name(class_weight, message):
     X, y = problem(20)
     model = ADFClassifier(class_weight=class_weight)
     with pytest.raises(ValueError, match="class_weight") as raised:
         model.fit(X, y)
-    raised.match(predictions)
+    raised.match(message)
     with pytest.raises(ValueError, match="class_weight"):
         model.partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="class_weight"):

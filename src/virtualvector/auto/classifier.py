@@ -367,13 +367,9 @@ class AutoVVMClassifier(
         usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
         experts, feature_space = plan(
-            self._wanted(),
-            self._encoder,
-            n_classes,
-            budget,
-            self.n_frequencies,
+            self._wanted(), self._encoder, n_classes, budget, self.n_frequencies,
             int(self.random_state),
-        )
+        )  # fmt: skip
         self._committee = Committee.start(experts, feature_space, classes)
         self.classes_ = self._committee.classes
 
