@@ -57,14 +57,14 @@ def main() -> None:
         labels, classes = labels[order], np.unique(labels)
         inputs = Encoder([False] * X.shape[1]).learn(list(X[order].T))
         feature_space = FeatureSpace(X.shape[1], X.shape[1], 100, 0.0)
-        for name, expert in EXPERTS.items():
-            sight = feature_space.view(expert)
-            rows = feature_space.look([sight], inputs)[sight]
+        for kind, expert in EXPERTS.items():
+            view = feature_space.view(expert)
+            rows = feature_space.look([view], inputs)[view]
             yes, no = log_odds(rows, labels, expert, classes)
             found.append(
                 {
                     "stream": name,
-                    "expert": name,
+                    "expert": kind,
                     "p/(1 − p)": log_loss(labels, softmax(yes - no, axis=1), classes),
                     "p over the sum": log_loss(labels, softmax(yes, axis=1), classes),
                 }

@@ -341,8 +341,8 @@ def test_coefficients_are_slopes_of_what_the_most_trusted_expert_sees_linearly()
     model.fit(X, y)
     feature_space, expert = model._committee.feature_space, model._committee.experts[0]
     rows = np.eye(X.shape[1])
-    sight = feature_space.view(expert)
-    slopes = feature_space.look([sight], rows)[sight] - feature_space.look([sight], -rows)[sight]
+    view = feature_space.view(expert)
+    slopes = feature_space.look([view], rows)[view] - feature_space.look([view], -rows)[view]
     slopes[:, : 2 * feature_space.n_frequencies] = 0.0  # of the waves
     for k, gaussian in enumerate(model._committee.posteriors[0].gaussians):
         found = [each["mean"] for each in model.weight_table_ if each["class"] == k]

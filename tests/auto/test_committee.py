@@ -143,14 +143,14 @@ def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can()
 
 def test_surprises_that_were_to_be_expected_are_no_alarm():
     rng = np.random.default_rng(3)
-    watch, alarms = DriftDetector(), 0
+    detector, alarms = DriftDetector(), 0
     for _ in range(1000):
         p = rng.uniform(0.5, 1.0, BLOCK)
         observed = rng.random(BLOCK) < p
         losses = -np.log(np.where(observed, p, 1 - p))
         expected = -p * np.log(p) - (1 - p) * np.log(1 - p)
         square = p * np.log(p) ** 2 + (1 - p) * np.log(1 - p) ** 2
-        watch, alarm = watch._replace(
+        detector, alarm = detector._replace(
             excess=np.sum(losses - expected), variance=np.sum(square - expected**2)
         ).end_block()
         alarms += alarm
