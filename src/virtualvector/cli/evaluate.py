@@ -9,24 +9,14 @@ import numpy as np
 
 from virtualvector.cli.console import print_facts
 from virtualvector.cli.measures import amount, facts_of, lines_of, print_classes, print_cutoffs
+from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
     EvaluationWeightOption,
-    FormatOption,
     JsonOption,
     LabelOption,
-    MissingOption,
     ModelToRead,
-    NoHeaderOption,
-    OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
+    Reading,
     Sources,
-    dialect_of,
-    reading,
 )
 from virtualvector.cli.outputs import check_outputs, leaving_room_for
 from virtualvector.escaping import quoted
@@ -39,21 +29,15 @@ if TYPE_CHECKING:
     from virtualvector.streams import Batch
 
 
+@takes_groups
 def evaluate(
     source: Sources,
     model: ModelToRead,
+    *,
     label: LabelOption = None,
     weight: EvaluationWeightOption = None,
     json: JsonOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = 0,
+    reading: Reading,
 ) -> None:
     """Measure a model on labelled rows. It stays as it is.
 
@@ -73,13 +57,11 @@ def evaluate(
     from virtualvector.cli.summary import tell_left_out, tell_unseen, telling_notes, write_json
     from virtualvector.evaluation import Tally
 
-    check_outputs(source, [("--json", json)], format, model)
+    check_outputs(source, [("--json", json)], reading.format, model)
     known = trained(model)
     classes = known.classes
     tally = Tally(tuple(classes.tolist()))
-    options = reading(missing, format, on_error, seed)
-    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
-    options["weight"] = weight or None
+    options = {**reading.options, "weight": weight or None}
     unseen: Counter[str] = Counter()
     n_rows = 0
     with (

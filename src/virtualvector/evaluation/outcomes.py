@@ -94,12 +94,12 @@ class Outcomes:
         weights: Array | None = None,
     ) -> Outcomes:
         """Add rows: the class of each, what was said, and what was predicted, or −1 if nothing."""
-        said = likeliest >= 0
+        is_predicted = likeliest >= 0
         confusion = _counted(
             self.confusion,
-            observed[said],
-            likeliest[said],
-            weights=None if weights is None else weights[said],
+            observed[is_predicted],
+            likeliest[is_predicted],
+            weights=None if weights is None else weights[is_predicted],
         )
         scores = self.scores
         if len(scores):

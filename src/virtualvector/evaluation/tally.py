@@ -134,10 +134,10 @@ class Tally:
         """Add rows of known classes; that of the first one may have been unheard of before."""
         n_rows, n_classes = predicted.shape
         likeliest = np.argmax(predicted, axis=1)
-        said = likeliest.copy()
+        answers = likeliest.copy()
         if first_is_new:  # which is wrong whatever was said, and as if all had seemed alike
-            if said[0] == observed[0]:  # as there was no other class yet
-                said[0] = -1
+            if answers[0] == observed[0]:  # as there was no other class yet
+                answers[0] = -1
             predicted = predicted.copy()
             predicted[0] = 1.0 / max(n_classes, 2)
             likeliest[0] = -1
@@ -154,7 +154,7 @@ class Tally:
             self,
             of_second=of_second,
             of_likeliest=of_likeliest,
-            outcomes=self.outcomes.with_rows(observed, predicted, said, weights),
+            outcomes=self.outcomes.with_rows(observed, predicted, answers, weights),
         )
         if weights is None:
             return more._with_losses(n_rows, *losses)
