@@ -47,8 +47,8 @@ from virtualvector.posterior.workspace import Workspace
 from virtualvector.types import Array
 
 _OFF = 0.001  # of E|w|², before anything is done
-_KNOWN = 0.03  # the direction is: E|w|² across the mean of q̃, of its square; 0.1 did as well
-_PAST_ZERO = 0.1  # of the label noise, how often q̃ may reach there
+_KNOWN = 0.01  # the direction is: E|w|² across the mean of q̃, of the mean's square
+_OFTEN = 1.5  # the power of ε that says how often q̃ may reach past zero
 _ROUNDING = 1e-6  # of millions of rows; what is known of a weight is more than that
 _EVERY = 32  # rows, in margin space, where q̃ of the weights has to be worked out
 
@@ -75,9 +75,9 @@ def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     if abs(square - 1.0) > _OFF:
         scale_weights(state, work.other, 1.0 / math.sqrt(square), work)
         mean, variance, across = mean / math.sqrt(square), variance / square, across / square
-    # Φ(−z) < ½ exp(−½z²), which is to be that share of ε.
-    least = 2.0 * math.log(0.5 / (_PAST_ZERO * settings.label_noise))
-    most = min(spread, mean * mean / least)
+    # Φ(−z) < ½ exp(−½z²), which may be a power of ε.
+    least = -2.0 * (math.log(2.0) + _OFTEN * math.log(settings.label_noise))
+    most = min(spread, mean * mean / max(least, 1.0))
     if across < _KNOWN * mean * mean and variance > (1.0 + _OFF) * most:
         narrow(state, mean, 1.0 / most - 1.0 / variance, work)
 
