@@ -111,8 +111,8 @@ def test_arrays_frames_and_delayed_pieces_are_the_same_rows(client):
     named.fit(frames[list("vwxyz")], frames["label"], frames["weight"])
     assert same(named, model)
     assert named.feature_names_in_.tolist() == list("vwxyz")
-    said = named.predict_proba(frames[list("vwxyz")]).compute()
-    assert np.array_equal(said, model.predict_proba(rows))
+    predictions = named.predict_proba(frames[list("vwxyz")]).compute()
+    assert np.array_equal(predictions, model.predict_proba(rows))
 
 
 def test_predictions_are_lazy_and_those_of_the_ordinary_model(client, tmp_path):
@@ -135,17 +135,17 @@ def test_predictions_are_lazy_and_those_of_the_ordinary_model(client, tmp_path):
 def test_every_row_is_predicted_before_it_is_learned(client):
     """No prediction depends on the label of its own row, nor on those of later rounds."""
     rows, labels = table()
-    said = DaskVVMClassifier(margin_noise=0.5).predict_then_learn(*in_parts(rows, labels))
+    predictions = DaskVVMClassifier(margin_noise=0.5).predict_then_learn(*in_parts(rows, labels))
     (span,) = [b for spans in rounds(0, 700, 8) for b in spans if b.start <= 500 < b.stop]
     turned = labels.copy()
     turned[500] = "b" if labels[500] == "a" else "a"
     model = DaskVVMClassifier(margin_noise=0.5)
     again = model.predict_then_learn(*in_parts(rows, turned))
-    same_rows = np.all(said.probabilities.compute() == again.probabilities.compute(), axis=1)
+    same_rows = np.all(predictions.probabilities.compute() == again.probabilities.compute(), axis=1)
     assert same_rows[:501].all()
     assert not same_rows[501 : span.stop].any()
     assert np.array_equal(model.classes_, np.unique(labels))
-    assert (said.labels.compute() == labels).mean() > 0.7
+    assert (predictions.labels.compute() == labels).mean() > 0.7
     learned = DaskVVMClassifier(margin_noise=0.5).partial_fit(
         *in_parts(rows, turned), classes=["a", "b"]
     )

@@ -367,13 +367,9 @@ class AutoVVMClassifier(
         usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
         experts, feature_space = plan(
-            self._wanted(),
-            self._encoder,
-            n_classes,
-            budget,
-            self.n_frequencies,
+            self._wanted(), self._encoder, n_classes, budget, self.n_frequencies,
             int(self.random_state),
-        )
+        )  # fmt: skip
         self._committee = Committee.start(experts, feature_space, classes)
         self.classes_ = self._committee.classes
 
@@ -382,10 +378,10 @@ class AutoVVMClassifier(
     ) -> Array:
         """Learn rows; return what was said of each before, if that is asked for."""
         stage = Stage(copy(self._encoder), self._committee, self._narrowed)
-        said = stage.learn(columns, labels, visits, predict, self.n_jobs)
+        predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
         self._encoder, self._committee = stage.encoder, stage.committee
         self.classes_ = self._committee.classes
-        return said
+        return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=not hasattr(self, "_committee"))

@@ -98,12 +98,12 @@ class DaskMixin(BayesianLinearClassifier):
             workers for as long as they are referred to.
         """
         done = self._learn_more(X, y, classes, sample_weight, True)
-        said = [dask.delayed(future) for future in done.predicted]
+        predictions = [dask.delayed(future) for future in done.predicted]
 
         def array(field: int, columns: tuple[int, ...], dtype: Any) -> Any:
             pieces = [
                 dask.array.from_delayed(each[field], (length, *columns), dtype=dtype)
-                for each, length in zip(said, done.lengths, strict=True)
+                for each, length in zip(predictions, done.lengths, strict=True)
             ]
             return dask.array.concatenate(pieces)
 

@@ -112,8 +112,8 @@ def predicted_then_learned(
     """Return the same, and what was said of each row before it was learned."""
     model = _own(model, expected)
     with _saying(place):
-        said = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-    return model, said
+        predictions = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
+    return model, predictions
 
 
 def known(model: Any, expected: dict[str, str]) -> Any:
