@@ -16,7 +16,8 @@ to as many as there may be. A shard may thus go on from q₀ itself, or from its
 points (`shard_start`). Without points the product of the Gaussians is exact.
 
 With label noise the sum of precisions need not be one. Along directions in which r would become
-more than a hundred times wider than r₀ the news is left out, and r is there what r₀ was.
+more than twice as wide as r₀ the news is left out, and r is there what r₀ was, as a choice of what
+to evict has it (`LEAST_GROWTH`): with a hundred times, some streams ended the wrong way round.
 
 The order of shards does not matter to any bit: they are sorted by what they have learned.
 """

@@ -21,7 +21,7 @@ from virtualvector.kernels.precision import (
 )
 from virtualvector.kernels.triangular import add_scaled, dot, multiply
 from virtualvector.posterior.gaussian import Gaussian
-from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH
+from virtualvector.posterior.reduction.eviction import LEAST_GROWTH
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.types import Array, IntArray
 
@@ -64,8 +64,8 @@ def pooled_residual(shards: Sequence[State], common: State, lost: Sequence[Point
             common.mean, common.factor, np.ascontiguousarray(gone.points),
             gone.site_precisions, gone.site_shifts, precision, linear, vector,
         )  # fmt: skip
-    if not cholesky(precision, SMALLEST_GROWTH, matrix):
-        leave_out_widening(precision, linear, SMALLEST_GROWTH, np.eye(d))
+    if not cholesky(precision, LEAST_GROWTH, matrix):
+        leave_out_widening(precision, linear, LEAST_GROWTH, np.eye(d))
     mean, factor = common.mean.copy(), common.factor.copy()
     if cholesky(precision, 0.0, matrix):  # else rounding has left nothing to go by but r₀
         divide(matrix, linear, mean, factor)
