@@ -14,6 +14,7 @@ from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.schema import (
     check_columns,
+    check_ids,
     check_labels,
     check_plain,
     check_weight,
@@ -107,6 +108,7 @@ def open_rows(
             "--categorical": list(categorical),
         }
         check_weight(weight, others, [] if columns is None else [c.name for c in columns])
+    check_ids(ids, [] if columns is None else [c.name for c in columns])
     found = find_sources(sources, format)
     sparse = [source for source in found if source.format == "svmlight"]
     indices = range(0)
@@ -246,7 +248,7 @@ class Reader:
             chosen(source, names, asked.ignore, "--ignore or --id")
         chosen(source, names, asked.ids, "--id")
         weight = () if asked.weight is None else (asked.weight,)
-        chosen(source, names, weight, "--weight; --weight '' learns without")
+        chosen(source, names, weight, "--weight; --weight '' does without")
         wanted = {asked.label, *asked.categorical, *(column.name for column in expected or ())}
         index = [name for name in rows.index if name not in (*wanted, *weight)]
         outside = {*asked.ignore, *self.ids, *weight, *index}
