@@ -299,8 +299,6 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     proper, _, _, c11, c12, c22 = pair_cavity(pair)
     if not proper:
         return False
-    if not may_lose_little(pair, limit):
-        return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
     label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
@@ -309,6 +307,8 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     most = min(1.15 * max(1.0 - rho2, 0.0027) ** -0.2, 1.2 + 1.8 * narrowing)
     enough = (pair.divergence - limit) / most  # for D′ as q̃ has it
     if most_divergence(mean, variance, noise, label_noise) <= enough:
+        return False
+    if not may_lose_little(pair, limit):
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
