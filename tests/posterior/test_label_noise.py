@@ -106,7 +106,7 @@ def merges_despite(state, settings, limit, work):
         pair = pair_of(state, i, j, work)
         if propose(pair, i, j, limit).first >= 0:
             merged += 1
-            passed += not may_lose_little(pair, limit)
+            passed += not may_lose_little(pair, limit, False)
     return passed, merged
 
 
