@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto import committee as deciding
-from virtualvector.auto.committee import BLOCK, FEWEST, Committee
+from virtualvector.auto import decisions, learning
+from virtualvector.auto.committee import BLOCK, Committee
+from virtualvector.auto.decisions import FEWEST
 from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.experts import DEFAULT, Expert, affordable_frequencies, usual_budget
 from virtualvector.auto.feature_space import FeatureSpace
@@ -32,13 +33,13 @@ def committee(experts=DEFAULT, n_inputs=4, n_frequencies=20, budget=4e5, classes
     )
 
 
-def error(said, labels, part=slice(None)):
-    return np.mean(said[part].argmax(axis=1) != labels[part])
+def error(predictions, labels, part=slice(None)):
+    return np.mean(predictions[part].argmax(axis=1) != labels[part])
 
 
 def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
     rows, labels = linear_stream(5120)
-    learned, _ = committee().learn(rows, labels)
+    learned, _ = learning.learn(committee(), rows, labels)
     assert learned.awake.sum() <= FEWEST * len(learned.experts)
     assert learned.calm_since == 0
     assert learned.weights[learned.awake].sum() == pytest.approx(1)
@@ -47,8 +48,8 @@ def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
 
 def test_those_asleep_learn_nothing():
     rows, labels = linear_stream(2000)
-    learned, _ = committee().learn(rows[:1500], labels[:1500])
-    later, _ = learned.learn(rows[1500:], labels[1500:])
+    learned, _ = learning.learn(committee(), rows[:1500], labels[:1500])
+    later, _ = learning.learn(learned, rows[1500:], labels[1500:])
     for e in np.flatnonzero(~learned.awake):
         assert later.posteriors[e] is learned.posteriors[e]
         assert later.evidence[e] == learned.evidence[e]
@@ -56,20 +57,20 @@ def test_those_asleep_learn_nothing():
 
 def test_after_labels_swap_it_does_as_well_as_one_that_begins_there():
     rows, labels = linear_stream(4000, swap=2000)
-    learned, said = committee().learn(rows, labels)
+    learned, predictions = learning.learn(committee(), rows, labels)
     assert 2000 < learned.calm_since <= 2000 + 2 * BLOCK
-    _, fresh = committee().learn(rows[2000:], labels[2000:])
-    quarter = error(said, labels, slice(3000, None))
+    _, fresh = learning.learn(committee(), rows[2000:], labels[2000:])
+    quarter = error(predictions, labels, slice(3000, None))
     assert quarter <= 1.2 * error(fresh, labels[2000:], slice(1000, None))
 
 
 def test_the_option_to_forget_costs_little_on_a_steady_stream(monkeypatch):
     rows, labels = linear_stream(4000)
-    _, said = committee().learn(rows, labels)
-    monkeypatch.setattr(deciding, "HALF_LIVES", (1e15,))  # nobody forgets
-    _, without = committee().learn(rows, labels)
+    _, predictions = learning.learn(committee(), rows, labels)
+    monkeypatch.setattr(decisions, "HALF_LIVES", (1e15,))  # nobody forgets
+    _, without = learning.learn(committee(), rows, labels)
     t = np.arange(4000)
-    loss, loss_without = (-np.log(p[t, labels]).mean() for p in (said, without))
+    loss, loss_without = (-np.log(p[t, labels]).mean() for p in (predictions, without))
     assert loss < 1.01 * loss_without
 
 
@@ -78,7 +79,7 @@ def test_the_best_grows_within_the_budget_and_keeps_what_it_knows():
     rows = rng.normal(size=(3000, 2))
     labels = (np.sum(rows**2, axis=1) > 1.4).astype(int)
     start = committee(n_inputs=2)
-    learned, _ = start.learn(rows, labels)
+    learned, _ = learning.learn(start, rows, labels)
     best = learned.experts[int(np.argmax(learned.weights))]
     assert best.bandwidth is not None
     assert best.detail > 1
@@ -104,10 +105,10 @@ def test_inputs_that_come_later_are_as_if_there_had_always_been_room_for_them():
     experts = (Expert(None, 1.0, buffer_size=4), Expert(1.0, 0.1), Expert(0.5, 0.1, detail=2))
     narrow = Committee.start(experts, FeatureSpace(3, 9.0, 10, 4e5, most_inputs=9), TWO)
     wide = Committee.start(experts, FeatureSpace(9, 9.0, 10, 4e5), TWO)
-    later, said = narrow.learn(rows, labels)
-    _, expected = wide.learn(rows, labels)
+    later, predictions = learning.learn(narrow, rows, labels)
+    _, expected = learning.learn(wide, rows, labels)
     assert later.feature_space.n_inputs == 9
-    np.testing.assert_allclose(said, expected, atol=1e-9)
+    np.testing.assert_allclose(predictions, expected, atol=1e-9)
 
 
 def test_what_more_detail_sees_comes_behind_what_was_seen_before():
@@ -136,20 +137,20 @@ def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can()
     rows, labels = linear_stream(1000)
     tight = committee(n_frequencies=60, budget=1e5)
     assert tight.operations > 1e5
-    learned, _ = tight.learn(rows, labels)
+    learned, _ = learning.learn(tight, rows, labels)
     assert learned.operations <= 1e5
 
 
 def test_surprises_that_were_to_be_expected_are_no_alarm():
     rng = np.random.default_rng(3)
-    watch, alarms = DriftDetector(), 0
+    detector, alarms = DriftDetector(), 0
     for _ in range(1000):
         p = rng.uniform(0.5, 1.0, BLOCK)
-        came = rng.random(BLOCK) < p
-        losses = -np.log(np.where(came, p, 1 - p))
+        observed = rng.random(BLOCK) < p
+        losses = -np.log(np.where(observed, p, 1 - p))
         expected = -p * np.log(p) - (1 - p) * np.log(1 - p)
         square = p * np.log(p) ** 2 + (1 - p) * np.log(1 - p) ** 2
-        watch, alarm = watch._replace(
+        detector, alarm = detector._replace(
             excess=np.sum(losses - expected), variance=np.sum(square - expected**2)
         ).end_block()
         alarms += alarm
@@ -160,19 +161,19 @@ def test_surprises_that_were_to_be_expected_are_no_alarm():
 def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
     rng = np.random.default_rng(4)
     true = rng.uniform(0.02, 0.98, 4000)
-    came = (rng.random(4000) < true).astype(np.int64)
+    observed = (rng.random(4000) < true).astype(np.int64)
     odds = (true / (1 - true)) ** power
     mixed = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
     stated = np.empty_like(mixed)
     weights = calibration.first_weights()
     calibration.correct(
-        mixed, came, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
+        mixed, observed, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
         True, np.empty((len(weights) + 1, 2)), stated,
     )  # fmt: skip
     late, t = slice(2000, None), np.arange(2000, 4000)
-    best = -np.log(np.where(came == 1, true, 1 - true)[late]).mean()
-    assert -np.log(stated[t, came[late]]).mean() < 1.01 * best
-    assert -np.log(mixed[t, came[late]]).mean() > 1.03 * best
+    best = -np.log(np.where(observed == 1, true, 1 - true)[late]).mean()
+    assert -np.log(stated[t, observed[late]]).mean() < 1.01 * best
+    assert -np.log(mixed[t, observed[late]]).mean() > 1.03 * best
     assert weights.sum() == pytest.approx(1)
     np.testing.assert_allclose(stated.sum(axis=1), 1)
 
@@ -180,15 +181,15 @@ def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
 def test_corrections_cost_next_to_nothing_where_none_are_needed():
     rng = np.random.default_rng(5)
     p = rng.uniform(0.02, 0.98, 3000)
-    came = (rng.random(3000) < p).astype(np.int64)
+    observed = (rng.random(3000) < p).astype(np.int64)
     mixed, stated = np.column_stack([1 - p, p]), np.empty((3000, 2))
     weights = calibration.first_weights()
     calibration.correct(
-        mixed, came, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
+        mixed, observed, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
         True, np.empty((len(weights) + 1, 2)), stated,
     )  # fmt: skip
     t = np.arange(3000)
-    extra = np.log(mixed[t, came]).sum() - np.log(stated[t, came]).sum()
+    extra = np.log(mixed[t, observed]).sum() - np.log(stated[t, observed]).sum()
     # Bayes' rule: no more than the trust that was not put into leaving it as it is, and the share.
     assert extra < -np.log(calibration.TRUST_AS_IT_IS) - 3000 * np.log(1 - calibration.SHARE)
 
@@ -199,7 +200,7 @@ def test_probabilities_are_at_most_one_and_sum_to_one():
     for n_classes in (1, 2, 3, 10):
         y = rng.integers(n_classes, size=400)
         model = AutoVVMClassifier()
-        said = model.predict_then_learn(X, y).probabilities
-        for probabilities in (said, model.predict_proba(X)):
+        predictions = model.predict_then_learn(X, y).probabilities
+        for probabilities in (predictions, model.predict_proba(X)):
             assert probabilities.max() <= 1.0
             np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=4e-16)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert, usual_budget
+from virtualvector.auto.learning import predict
 from virtualvector.auto.plan import plan
 from virtualvector.auto.stage import Stage
 from virtualvector.auto.tables import TakesTables
@@ -300,8 +301,9 @@ class AutoVVMClassifier(
         columns = self._checked_rows(X).values
         return np.concatenate(
             [
-                self._committee.predict(
-                    self._narrowed(self._encoder.scale([values[rows] for values in columns]))
+                predict(
+                    self._committee,
+                    self._narrowed(self._encoder.scale([values[rows] for values in columns])),
                 )
                 for rows in self._pieces(len(columns[0]))
             ]
@@ -365,13 +367,9 @@ class AutoVVMClassifier(
         usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
         experts, feature_space = plan(
-            self._wanted(),
-            self._encoder,
-            n_classes,
-            budget,
-            self.n_frequencies,
+            self._wanted(), self._encoder, n_classes, budget, self.n_frequencies,
             int(self.random_state),
-        )
+        )  # fmt: skip
         self._committee = Committee.start(experts, feature_space, classes)
         self.classes_ = self._committee.classes
 
@@ -380,10 +378,10 @@ class AutoVVMClassifier(
     ) -> Array:
         """Learn rows; return what was said of each before, if that is asked for."""
         stage = Stage(copy(self._encoder), self._committee, self._narrowed)
-        said = stage.learn(columns, labels, visits, predict, self.n_jobs)
+        predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
         self._encoder, self._committee = stage.encoder, stage.committee
         self.classes_ = self._committee.classes
-        return said
+        return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=not hasattr(self, "_committee"))

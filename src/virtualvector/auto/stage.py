@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.learning import learn, predict
 from virtualvector.features.encoder import Encoder
 from virtualvector.learners.weights import Visits
 from virtualvector.types import Array, Labels
@@ -50,14 +51,16 @@ class Stage:
         parts = []
         with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
             for some in visits:
-                said = self._visit([values[some.which] for values in columns], labels, some, pool)
+                predictions = self._visit(
+                    [values[some.which] for values in columns], labels, some, pool
+                )
                 if predict:
-                    parts.append((some, said[some.first], self.committee.classes))
+                    parts.append((some, predictions[some.first], self.committee.classes))
         classes = self.committee.classes
         whole = np.zeros((len(labels) if predict else 0, len(classes)))
-        for some, said, known in parts:
+        for some, predictions, known in parts:
             rows = np.arange(len(labels))[some.which][some.first]
-            whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = said
+            whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = predictions
         return whole
 
     def _visit(
@@ -65,10 +68,10 @@ class Stage:
     ) -> Array:
         if some.learned:
             inputs = self.narrowed(self.encoder.learn(cells))
-            self.committee, said = self.committee.learn(
-                inputs, labels[some.which], pool, some.powers
+            self.committee, predictions = learn(
+                self.committee, inputs, labels[some.which], pool, some.powers
             )
-            return said
+            return predictions
         if len(self.committee.classes) == 0:
             return np.zeros((len(cells[0]), 0))
-        return self.committee.predict(self.narrowed(self.encoder.scale(cells)))
+        return predict(self.committee, self.narrowed(self.encoder.scale(cells)))

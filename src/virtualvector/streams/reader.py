@@ -9,7 +9,7 @@ from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.batches import Batch, clean
 from virtualvector.streams.columns import Column, Plan, listed
-from virtualvector.streams.description import described
+from virtualvector.streams.description import alike, described
 from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.schema import (
@@ -100,34 +100,13 @@ def open_rows(
     (351, 34) ['g' 'g' 'b'] ionosphere, row 1, column 'x1'
     """
     dialect.check()
-    if weight is not None:
-        others = {
-            "--label": [label or ""],
-            "--ignore or --id": [*ignore, *ids, *ids_if_there],
-            "--categorical": list(categorical),
-        }
-        check_weight(weight, others, [] if columns is None else [c.name for c in columns])
-    found = find_sources(sources, format)
-    sparse = [source for source in found if source.format == "svmlight"]
-    indices = range(0)
-    if sparse:
-        indices = indices_in(sparse) if columns is None else indices_of(columns)
-    options = Options(
-        marks=Marks(missing),
-        dialect=dialect,
-        least=1 if columns is not None and not labelled else 2,
-        seed=seed,
-        indices=indices,
-        ignored=frozenset([*ignore, *([label] if label and not labelled else [])]),
-    )
     asked = Asked(
         label, labelled, tuple(categorical), tuple(ignore), tuple(ids), tuple(ids_if_there), weight
     )
-    if columns is not None:
-        known = [*(column.name for column in columns), *ids, *ids_if_there]
-        known += [] if weight is None else [weight]
-        outcome = [label] if labelled and label is not None else []
-        options = options._replace(expected=frozenset([*known, *outcome]))
+    asked.check(columns)
+    found = find_sources(sources, format)
+    options = _options(found, asked, columns)
+    options = options._replace(marks=Marks(missing), dialect=dialect, seed=seed)
     return Reader(found, options, asked, columns, stop=on_error == "stop")
 
 
@@ -141,6 +120,35 @@ class Asked(NamedTuple):
     ids: tuple[str, ...] = ()
     ids_if_there: tuple[str, ...] = ()
     weight: str | None = None
+
+    def check(self, columns: Sequence[Column] | None) -> None:
+        """Raise if one column is to be several things."""
+        if self.weight is not None:
+            others = {
+                "--label": [self.label or ""],
+                "--ignore or --id": [*self.ignore, *self.ids, *self.ids_if_there],
+                "--categorical": self.categorical,
+            }
+            inputs = [] if columns is None else [column.name for column in columns]
+            check_weight(self.weight, others, inputs)
+
+
+def _options(sources: Sequence[Source], asked: Asked, columns: Sequence[Column] | None) -> Options:
+    """How sources are read, from what is asked of their columns."""
+    label = [] if asked.label is None else [asked.label]
+    ignored = frozenset([*asked.ignore, *([] if asked.labelled else label)])
+    ignored = ignored.difference(asked.ids, asked.ids_if_there)
+    sparse = [source for source in sources if source.format == "svmlight"]
+    if columns is None:
+        return Options(indices=indices_in(sparse) if sparse else range(0), ignored=ignored)
+    known = [*(column.name for column in columns), *asked.ids, *asked.ids_if_there]
+    known += [] if asked.weight is None else [asked.weight]
+    return Options(
+        least=2 if asked.labelled else 1,
+        indices=indices_of(columns) if sparse else range(0),
+        ignored=ignored,
+        expected=frozenset([*known, *(label if asked.labelled else [])]),
+    )
 
 
 class Reader:
@@ -173,7 +181,8 @@ class Reader:
     problems : list of str
         What is wrong with the first of them.
     notes : list of str
-        What columns were taken for, what was left out, and how it is written: for people.
+        What columns were taken for, what was left out, and how it is written: for people. Of
+        later sources there are more when these are read.
     """
 
     def __init__(
@@ -187,6 +196,7 @@ class Reader:
         self._sources, self._options, self._stop = sources, options, stop
         self._asked, self.weight = asked, asked.weight
         self._begun = False
+        self._noted = {sources[0].name}  # sources of which notes are there
         self.skipped = 0
         self.problems: list[str] = []
         source = sources[0].name
@@ -224,6 +234,9 @@ class Reader:
         first = [text for each in first if (text := category(each, options.marks.of_labels))]
         if self.label is not None and columns is None:
             check_labels(source, self.label, first)
+            if pair := alike(first):
+                both = " and ".join(map(quoted, pair))
+                self.notes.append(f"labels: {both} are two classes")
         self.first_classes = tuple(sorted(set(first)))
         self.classes = rows.classes if len(sources) == 1 else None
         self.n_rows, self.n_in_time = self._count(rows), rows.n_in_time
@@ -304,7 +317,9 @@ class Reader:
         else:
             rows = open_source(source, self._options)
             check_columns(source.name, rows.columns, self._plan)
-            if source is not self._sources[0]:
+            if source.name not in self._noted:
+                self._noted.add(source.name)
+                self.notes += rows.notes
                 self._leave_out(source.name, rows)
         return rows
 

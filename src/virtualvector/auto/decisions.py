@@ -1,0 +1,143 @@
+"""Who of a committee is awake, who begins anew, and who joins: what is decided between blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from virtualvector.auto.committee import Committee
+from virtualvector.auto.experts import Expert
+from virtualvector.learners.one_vs_rest import OneVsRest
+
+PATIENCE = 256  # rows that all experts have, from the start or an alarm, to show what they can
+FEWEST = 0.25  # the share of experts that stay awake for good
+FRESH_SHARE = 0.05  # of the weight, to those that begin
+HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
+TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
+JOINING = 512  # calm rows before others join, and between one that sees more and the next
+
+
+def end_block(committee: Committee) -> Committee:
+    """Decide who is awake in the next block."""
+    drift, alarm = committee.drift.end_block()
+    weights = dict.fromkeys(committee.experts, 0.0)
+    for expert, weight in zip(committee.experts, committee.weights.tolist(), strict=True):
+        weights[expert] += weight  # who began anew may assume the same as who was kept
+    known = replace(
+        committee, drift=drift, history=committee.history.with_block(committee.n_rows, weights)
+    )
+    return _begin_anew(known) if alarm else _grow(_fork(_put_to_sleep(known)))
+
+
+def _begin_anew(committee: Committee) -> Committee:
+    """Let all begin anew, beside the most trusted and the most trusted that forgets."""
+    forgetful = _best_forgetful(committee)
+    kept = sorted({_best(committee)} | (set() if forgetful is None else {forgetful}))
+    n = len(committee.at_start)
+    of_kept = committee.weights[kept] / committee.weights[kept].sum()
+    fresh = tuple(_prior(committee, expert) for expert in committee.at_start)
+    return replace(
+        committee,
+        experts=committee.at_start + tuple(committee.experts[e] for e in kept),
+        posteriors=fresh + tuple(committee.posteriors[e] for e in kept),
+        weights=np.append(np.full(n, FRESH_SHARE / n), (1.0 - FRESH_SHARE) * of_kept),
+        awake=np.ones(n + len(kept), bool),
+        evidence=np.append(np.zeros(n), committee.evidence[kept]),
+        calm_since=committee.n_rows,
+        grown_at=committee.n_rows,
+    )
+
+
+def _put_to_sleep(committee: Committee) -> Committee:
+    """Let the worst fall asleep: half of all after 1000 calm rows, three quarters after 4000.
+
+    One that forgets stays awake, to notice when the stream drifts away slowly. In any case the
+    budget is kept, once all have had time to show what they can.
+    """
+    calm = committee.n_rows - committee.calm_since
+    share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
+    most = max(1, int(share * len(committee.experts)))
+    order = [
+        e for e in np.argsort(-committee.weights, kind="stable").tolist() if committee.awake[e]
+    ]
+    forgetful = _best_forgetful(committee)
+    if forgetful is not None and forgetful != order[0]:
+        order.remove(forgetful)
+        order.insert(1, forgetful)
+        most += share > FEWEST  # not at the cost of others yet
+    costs = np.cumsum([committee.operations_of(committee.experts[e]) for e in order])
+    affordable = max(1, int(np.searchsorted(costs, committee.feature_space.budget, "right")))
+    awake = np.zeros_like(committee.awake)
+    awake[order[: min(most, affordable)]] = True
+    weights = np.where(awake, committee.weights, 0.0)
+    return replace(committee, awake=awake, weights=weights / weights.sum())
+
+
+def _fork(committee: Committee) -> Committee:
+    """Let the best one have twins that know all it knows, and forget."""
+    best = _best(committee)
+    expert, posterior = committee.experts[best], committee.posteriors[best]
+    twins = [expert._replace(half_life=half_life) for half_life in HALF_LIVES]
+    calm = committee.n_rows - committee.calm_since
+    if calm < JOINING or expert.half_life is not None or twins[0] in committee.experts:
+        return committee
+    if committee.operations_of(expert) > TOO_MUCH * committee.feature_space.budget:
+        return committee
+    return _with_heirs(
+        committee, {twin: replace(posterior, settings=twin.settings()) for twin in twins}
+    )
+
+
+def _grow(committee: Committee) -> Committee:
+    """Let the best one have a twin that knows all it knows, and sees more from now on."""
+    best = _best(committee)
+    expert = committee.experts[best]
+    larger = expert._replace(detail=2 * expert.detail)
+    too_soon = committee.n_rows - max(committee.calm_since, committee.grown_at) < JOINING
+    if expert.bandwidth is None or too_soon or larger in committee.experts:
+        return committee
+    if committee.operations + committee.operations_of(larger) > committee.feature_space.budget:
+        return committee
+    n_weights = committee.feature_space.n_weights(expert)
+    n_more = committee.feature_space.n_weights(larger) - n_weights
+    heir = committee.posteriors[best].with_more_weights(n_weights - 1, n_more)
+    return replace(_with_heirs(committee, {larger: heir}), grown_at=committee.n_rows)
+
+
+def _with_heirs(committee: Committee, heirs: dict[Expert, OneVsRest]) -> Committee:
+    """Let experts join, with a part of the trust in the best one, from whom they know."""
+    best, n = _best(committee), len(heirs)
+    weights = committee.weights.copy()
+    weights[best] *= 1.0 - FRESH_SHARE
+    return replace(
+        committee,
+        experts=(*committee.experts, *heirs),
+        posteriors=(*committee.posteriors, *heirs.values()),
+        weights=np.append(weights, np.full(n, FRESH_SHARE * committee.weights[best] / n)),
+        awake=np.append(committee.awake, np.ones(n, bool)),
+        evidence=np.append(committee.evidence, np.full(n, committee.evidence[best])),
+    )
+
+
+def _best(committee: Committee) -> int:
+    return int(np.argmax(committee.weights))
+
+
+def _best_forgetful(committee: Committee) -> int | None:
+    weights = [
+        weight if expert.half_life is not None and awake else -1.0
+        for expert, weight, awake in zip(
+            committee.experts, committee.weights, committee.awake, strict=True
+        )
+    ]
+    return int(np.argmax(weights)) if max(weights) >= 0.0 else None
+
+
+def _prior(committee: Committee, expert: Expert) -> OneVsRest:
+    """Return what an expert knows that begins now."""
+    prior = committee.feature_space.prior(expert, committee.classes_at_start)
+    if committee.takes_new_classes:
+        for k in range(len(committee.classes)):
+            prior = prior.welcome(committee.classes[k : k + 1])
+    return prior
