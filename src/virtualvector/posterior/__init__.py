@@ -8,7 +8,12 @@ from virtualvector.posterior.engine import (
     with_more_weights,
 )
 from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
-from virtualvector.posterior.prediction import log_probabilities, standardised_margins
+from virtualvector.posterior.prediction import (
+    log_probabilities,
+    predicted_margins,
+    standardised_margins,
+    write_each_probabilities,
+)
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.state import State, copy_state, empty_state
 from virtualvector.posterior.workspace import WHOLE, Events
@@ -28,7 +33,9 @@ __all__ = [
     "learn_in_place",
     "log_probabilities",
     "mirror",
+    "predicted_margins",
     "run_ep",
     "standardised_margins",
     "with_more_weights",
+    "write_each_probabilities",
 ]

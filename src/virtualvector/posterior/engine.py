@@ -10,10 +10,10 @@ import numpy as np
 
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.likelihood import clip_margin, write_two_probabilities
 from virtualvector.kernels.triangular import KEEP
 from virtualvector.posterior.drift import drift_rows, rows_per_drift
-from virtualvector.posterior.gaussian import gaussian
-from virtualvector.posterior.prediction import standardised_margins
+from virtualvector.posterior.prediction import predicted_margins
 from virtualvector.posterior.settings import Settings, most_points, plain
 from virtualvector.posterior.state import POINTS, ROWS, State, copy_state, empty_state
 from virtualvector.posterior.step import (
@@ -30,7 +30,6 @@ from virtualvector.posterior.step import (
     merge_or_evict,
     predict_row,
     rebuild,
-    write_probabilities,
     yield_to_contradiction,
 )
 from virtualvector.posterior.workspace import (
@@ -227,9 +226,11 @@ class Engine:
             self._predict_row = entry(predict_row, int)
         margin: float = self._predict_row(self._at.address)
         if margin == math.inf:
-            q, noise = gaussian(self.state), self.settings.margin_noise
-            margin = float(standardised_margins(q, self._rows[:1], noise)[0])
-            write_probabilities(margin, self.settings.label_noise, self.probabilities)
+            noise = self.settings.margin_noise
+            margin = float(predicted_margins(self.state, self._rows[:1], noise)[0])
+            write_two_probabilities(
+                clip_margin(margin), self.settings.label_noise, self.probabilities
+            )
         return margin
 
 
