@@ -8,6 +8,7 @@ from virtualvector.posterior.engine import (
     with_more_weights,
 )
 from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
+from virtualvector.posterior.pooling import pool, shard_start
 from virtualvector.posterior.prediction import (
     log_probabilities,
     predicted_margins,
@@ -33,8 +34,10 @@ __all__ = [
     "learn_in_place",
     "log_probabilities",
     "mirror",
+    "pool",
     "predicted_margins",
     "run_ep",
+    "shard_start",
     "standardised_margins",
     "with_more_weights",
     "write_each_probabilities",
