@@ -15,6 +15,7 @@ from virtualvector.auto.plan import given_up
 from virtualvector.auto.rows import TakesRows
 from virtualvector.auto.sketch import Sketch
 from virtualvector.concurrency import of_one_moment
+from virtualvector.features.encoder import Encoder
 from virtualvector.posterior.state import counters
 from virtualvector.types import Array
 
@@ -93,15 +94,17 @@ class CommitteeAttributes(TakesRows):
     def given_up_(self) -> list[str]:
         """What the budget did not pay for, in words; nothing, unless rows are very wide."""
         check_is_fitted(self)
-        committee, n_inputs = self._committee, self._encoder.n_inputs
-        return given_up(self._wanted(), committee.at_start, n_inputs, committee.feature_space)
+        committee, encoder = self._known
+        space = committee.feature_space
+        return given_up(self._wanted(), committee.at_start, encoder.n_inputs, space)
 
     @property
     @of_one_moment
     def n_bytes_(self) -> int:
         """The memory that everything learned takes; without frequencies, which a seed gives."""
         check_is_fitted(self)
-        return inspection.n_bytes(self._committee) + self._encoder.n_bytes
+        committee, encoder = self._known
+        return inspection.n_bytes(committee) + encoder.n_bytes
 
     @property
     def counters_(self) -> dict[str, float]:
@@ -124,7 +127,8 @@ class CommitteeAttributes(TakesRows):
         has a weight for each category with an input of its own, called ``country = NO``.
         """
         check_is_fitted(self)
-        return inspection.weight_table(self._committee, self._labels(), self._sketch)
+        committee, encoder = self._known
+        return inspection.weight_table(committee, self._labels(encoder), self._sketch)
 
     @property
     @of_one_moment
@@ -137,27 +141,23 @@ class CommitteeAttributes(TakesRows):
         beside the columns, Fourier features and the bias, is left out.
         """
         check_is_fitted(self)
-        points = inspection.virtual_points(self._committee, self._encoder.n_inputs, self._sketch)
+        committee, encoder = self._known
+        points = inspection.virtual_points(committee, encoder.n_inputs, self._sketch)
         return points[0] if len(points) == 1 else points
 
-    def _labels(self) -> list[str]:
+    def _labels(self, encoder: Encoder) -> list[str]:
         """Return what each input means."""
         places = [f"x{k}" for k in range(self.n_features_in_)]
-        return self._encoder.labels(list(getattr(self, "feature_names_in_", places)))
-
-    def _wanted(self) -> tuple[Expert, ...]:
-        """Return the experts that there should be."""
-        return DEFAULT if self.experts is None else checked_experts(self.experts)
+        return encoder.labels(list(getattr(self, "feature_names_in_", places)))
 
     @property
     def _sketch(self) -> Sketch | None:
         """What narrows rows that are too wide for the budget; None: nothing does."""
-        return self._sketch_for(self._known)
+        return None if self._route is None else self._route.sketch
 
-    def _narrowed(self, inputs: Array) -> Array:
-        """Return inputs as the committee sees them."""
-        sketch = self._sketch
-        return inputs if sketch is None else sketch.narrowed(inputs)
+    def _wanted(self) -> tuple[Expert, ...]:
+        """Return the experts that there should be."""
+        return DEFAULT if self.experts is None else checked_experts(self.experts)
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
         """Yield rows to turn into inputs at once: not so many that these fill the memory."""
@@ -165,13 +165,14 @@ class CommitteeAttributes(TakesRows):
 
     @property
     def _at_once(self) -> int:
-        return max(CELLS_AT_ONCE // max(self._encoder.most_inputs, 1), 1)
+        most = 1 if self._route is None else max(self._route.most_inputs, 1)
+        return max(CELLS_AT_ONCE // most, 1)
 
     def _counters(self) -> dict[str, float]:
-        committee = self._committee
+        committee, encoder = self._known
         return {
-            "rows": self.n_seen_,
-            "missing": int(self._encoder.missing.sum()),
+            "rows": committee.n_rows,
+            "missing": int(encoder.missing.sum()),
             "experts": len(committee.experts),
             "awake": int(committee.awake.sum()),
         }
