@@ -6,32 +6,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
-from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import DEFAULT, Expert, checked_experts
 from virtualvector.auto.plan import given_up
-from virtualvector.auto.sketch import Sketch, sketch_of
+from virtualvector.auto.rows import TakesRows
+from virtualvector.auto.sketch import Sketch
 from virtualvector.concurrency import of_one_moment
-from virtualvector.features.encoder import Encoder
 from virtualvector.posterior.state import counters
-from virtualvector.types import Array, Labels
+from virtualvector.types import Array
 
 CELLS_AT_ONCE = 2**22  # inputs of rows that are in memory
 
 
-class CommitteeAttributes(BaseEstimator):
+class CommitteeAttributes(TakesRows):
     """The attributes of `AutoVVMClassifier`, which describes them."""
 
     experts: Sequence[Expert] | None
-    classes_: Labels
-    n_features_in_: int
-    _committee: Committee
-    _encoder: Encoder
-    _categorical: list[bool]
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
@@ -63,7 +56,8 @@ class CommitteeAttributes(BaseEstimator):
     def n_seen_(self) -> int:
         """The number of rows learned."""
         check_is_fitted(self)
-        return self._committee.n_rows
+        route = self._route
+        return self._committee.n_rows if route is None else route.n_seen
 
     @property
     def n_missing_(self) -> Any:
@@ -158,10 +152,7 @@ class CommitteeAttributes(BaseEstimator):
     @property
     def _sketch(self) -> Sketch | None:
         """What narrows rows that are too wide for the budget; None: nothing does."""
-        feature_space, most = self._committee.feature_space, self._encoder.most_inputs
-        if feature_space.most_inputs >= most:
-            return None
-        return sketch_of(most, feature_space.n_inputs, feature_space.seed)
+        return self._sketch_for(self._known)
 
     def _narrowed(self, inputs: Array) -> Array:
         """Return inputs as the committee sees them."""

@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from virtualvector.auto.experts import Expert, n_posteriors, operations
+from virtualvector.auto.views import Recipe, Views
 from virtualvector.features import RandomFourierFeatures
-from virtualvector.features.fourier import phases_of
-from virtualvector.kernels.fourier import write_fourier_features
+from virtualvector.kernels.views import LARGEST
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.types import Array, Labels
 
 LINEAR_SHARE = 0.5  # length of the columns beside that of the Fourier features
-_LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
 
 
 class View(NamedTuple):
@@ -54,38 +53,26 @@ class FeatureSpace(NamedTuple):
 
         Whoever sees more sees the same at the same places, and more behind it.
         """
-        views = sorted(set(views), key=lambda view: -view.n_frequencies)
-        n_parts = views[0].n_frequencies // self.n_frequencies if self.n_frequencies else 0
-        phases = [self._phases(inputs, part) for part in range(n_parts)]
-        widest: dict[float | None, Array] = {None: inputs}
-        seen = {}
-        for view in views:
-            if view.bandwidth not in widest:
-                widest[view.bandwidth] = self._fourier_features(view, inputs, phases)
-            seen[view] = widest[view.bandwidth][:, : 2 * view.n_frequencies + self.n_inputs]
-        return seen
+        room = self.views(views, len(inputs))
+        room.inputs[:] = inputs
+        return room.look(len(inputs))
 
-    def _phases(self, inputs: Array, part: int) -> Array:
-        frequencies = _frequencies(
-            self.n_frequencies, max(self.n_inputs, self.most_inputs), self.seed + part
-        )
-        # An input that nothing is in yet would add nothing to a phase.
-        return phases_of(np.clip(inputs, -_LARGEST, _LARGEST), frequencies[:, : inputs.shape[1]])
+    def views(self, views: Iterable[View], n_rows: int) -> Views:
+        """Return room for what is seen of so many rows."""
+        recipes = {view: self._recipe(view) for view in views}
+        return Views(n_rows, self.n_inputs, recipes, self._frequencies)
 
-    def _fourier_features(self, view: View, inputs: Array, phases: list[Array]) -> Array:
-        assert view.bandwidth is not None
-        scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), _LARGEST)
-        seen = np.empty((len(inputs), 2 * view.n_frequencies + self.n_inputs))
-        start = 0
-        for part in range(view.n_frequencies // self.n_frequencies):
-            write_fourier_features(
-                phases[part], scale, seen[:, start : start + 2 * self.n_frequencies]
-            )
-            start += 2 * self.n_frequencies
-            if part == 0:
-                np.multiply(self._linear_scale, inputs, out=seen[:, start : start + self.n_inputs])
-                start += self.n_inputs
-        return seen
+    def _recipe(self, view: View) -> Recipe:
+        if view.bandwidth is None:
+            return Recipe((), 1.0, 1.0)
+        scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), LARGEST)
+        parts = tuple(range(view.n_frequencies // self.n_frequencies))
+        return Recipe(parts, scale, self._linear_scale)
+
+    def _frequencies(self, part: int) -> Array:
+        # An input that nothing is in yet adds nothing to a phase.
+        n_inputs = max(self.n_inputs, self.most_inputs)
+        return _frequencies(self.n_frequencies, n_inputs, self.seed + part)
 
     def linear_part(self, expert: Expert) -> tuple[slice, float]:
         """Return which weights of an expert are those of the inputs, and what these come times."""

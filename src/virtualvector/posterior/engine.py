@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -131,14 +132,17 @@ class Engine:
         self._learn_rows: Any = None  # compiled when first used
         self._predict_row: Any = None
 
-    def learn(self) -> None:
-        """Learn the rows; ``events`` says what happened to them.
+    def learn(self, n_rows: int | None = None) -> None:
+        """Learn the rows, or the first of them; ``events`` says what happened to them.
 
         An interrupt may come between two kernels: `finish` does what is left to do.
         """
         if self._learn_rows is None:
             self._learn_rows = entry(learn_rows, int, int, int, bool)
-        at, n_rows = self._at, self._n_rows
+        if n_rows is None:
+            n_rows = len(self._rows)
+        self._n_rows = n_rows
+        at = self._at
         self._first = first = at.counts[ROWS]
         if first + n_rows < self._drift_at:
             done, why = self._learn_rows(at.address, 0, n_rows, False)
@@ -154,6 +158,25 @@ class Engine:
             with suppress(ValueError):  # a row that was refused
                 self._go_on(self.n_seen - self._first, self._at.unfinished[LAST_ROW])
             self._first = None
+
+    def finish_row(self, before: int) -> None:
+        """Learn the first row, if so many were learned before, or what is left to do for it."""
+        if self._learn_rows is None:
+            self._learn_rows = entry(learn_rows, int, int, int, bool)
+        self._n_rows = 1
+        self._go_on(self.n_seen - before, self._at.unfinished[LAST_ROW])
+
+    def moved(self, rows: Array) -> Engine:
+        """Return the same posterior, in the same memory, which learns other rows."""
+        engine = copy(self)
+        engine._rows, engine._at = rows, _Place(self._at.arguments._replace(rows=rows))
+        return engine
+
+    @property
+    def address(self) -> int:
+        """Where kernels find it; another one after it has grown."""
+        address: int = self._at.address
+        return address
 
     def _go_on(self, done: int, why: int) -> None:
         """Learn all rows but those that are done, once that is done which learning stopped for."""

@@ -167,7 +167,7 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
         if reduction.event == CONTRADICTED:
             work.unfinished[LAST_ROW] = CONTRADICTORY
             return t + 1, CONTRADICTORY
-    if rows.shape[0] > 1:  # a single one is not likely to be the last
+    if stop - start > 1:  # a single one is not likely to be the last
         flush(state, work)
     return stop, DONE
 
