@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert
@@ -44,6 +45,7 @@ def _begin_anew(committee: Committee) -> Committee:
         weights=np.append(np.full(n, FRESH_SHARE / n), (1.0 - FRESH_SHARE) * of_kept),
         awake=np.ones(n + len(kept), bool),
         evidence=np.append(np.zeros(n), committee.evidence[kept]),
+        pool=committee.pool.without(_all_but(committee, kept)).of(kept).joined(n, 0),
         calm_since=committee.n_rows,
         grown_at=committee.n_rows,
     )
@@ -58,9 +60,7 @@ def _put_to_sleep(committee: Committee) -> Committee:
     calm = committee.n_rows - committee.calm_since
     share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
     most = max(1, int(share * len(committee.experts)))
-    order = [
-        e for e in np.argsort(-committee.weights, kind="stable").tolist() if committee.awake[e]
-    ]
+    order = _order(committee)
     forgetful = _best_forgetful(committee)
     if forgetful is not None and forgetful != order[0]:
         order.remove(forgetful)
@@ -71,7 +71,16 @@ def _put_to_sleep(committee: Committee) -> Committee:
     awake = np.zeros_like(committee.awake)
     awake[order[: min(most, affordable)]] = True
     weights = np.where(awake, committee.weights, 0.0)
-    return replace(committee, awake=awake, weights=weights / weights.sum())
+    pool = committee.pool.without(committee.awake & ~awake)
+    return replace(committee, awake=awake, weights=weights / weights.sum(), pool=pool)
+
+
+def _order(committee: Committee) -> list[int]:
+    """Return who is awake: whom the mix trusts most and whom the pool can spare least, in turn."""
+    trusted = np.argsort(-committee.weights, kind="stable").tolist()
+    needed = np.argsort(-committee.pool.importance(), kind="stable").tolist()
+    in_turn = dict.fromkeys(e for both in zip(trusted, needed, strict=True) for e in both)
+    return [e for e in in_turn if committee.awake[e]]
 
 
 def _fork(committee: Committee) -> Committee:
@@ -117,7 +126,14 @@ def _with_heirs(committee: Committee, heirs: dict[Expert, OneVsRest]) -> Committ
         weights=np.append(weights, np.full(n, FRESH_SHARE * committee.weights[best] / n)),
         awake=np.append(committee.awake, np.ones(n, bool)),
         evidence=np.append(committee.evidence, np.full(n, committee.evidence[best])),
+        pool=committee.pool.joined(0, n),
     )
+
+
+def _all_but(committee: Committee, kept: list[int]) -> NDArray[np.bool_]:
+    others = np.ones(len(committee.experts), bool)
+    others[kept] = False
+    return others
 
 
 def _best(committee: Committee) -> int:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from virtualvector.auto.committee import BLOCK, LONG_BLOCK, SHARE, Committee
 from virtualvector.auto.decisions import end_block
 from virtualvector.auto.history import History, HistoryEntry
+from virtualvector.auto.pool import DRIFT, Pool
 from virtualvector.kernels import calibration
+from virtualvector.kernels.log_pool import log_pool
 from virtualvector.kernels.mixing import mix
 from virtualvector.posterior import WHOLE
 from virtualvector.types import Array, Labels
@@ -22,13 +24,17 @@ def predict(committee: Committee, inputs: Array) -> Array:
     """Return the mixed probability of each class."""
     wide = committee.wide_enough(inputs.shape[1])
     seen = wide.seen(inputs)
-    mixed = np.zeros((len(inputs), len(committee.classes)))
-    for e in np.flatnonzero(committee.awake):
-        mixed += committee.weights[e] * wide.posteriors[e].probabilities(seen[committee.view(e)])
+    awake: list[int] = np.flatnonzero(committee.awake).tolist()
+    of_experts = np.array(
+        [wide.posteriors[e].probabilities(seen[committee.view(e)]) for e in awake]
+    )
     if committee.alone:
-        return mixed
+        return of_experts[0]
+    stated = np.empty((2, *of_experts.shape[1:]))
+    stated[0] = np.tensordot(committee.weights[awake], of_experts, axes=1)
     nothing = np.zeros(0, np.int64)
-    return _corrected(mixed, nothing, WHOLE, committee.corrections.copy(), learn=False)
+    _pool(of_experts, nothing, WHOLE, committee.pool.of(awake), False, stated[1])
+    return _corrected(stated, nothing, WHOLE, committee.corrections.copy(), learn=False)
 
 
 def learn(
@@ -96,23 +102,21 @@ def _learn(
 
     results = list(pool.map(learn, awake) if pool else map(learn, awake))
     of_experts = np.array([each.probabilities for _, each in results])
-    mixed = np.empty(of_experts.shape[1:])
+    stated = np.empty((2, *of_experts.shape[1:]))
     weights, evidence = committee.weights.copy(), committee.evidence.copy()
     of_awake, evidence_of_awake = weights[awake], evidence[awake]
     observed = np.searchsorted(committee.classes, labels)
     # Added up row by row, so that sums do not depend on how calls are cut.
     tally = np.array([committee.drift.excess, committee.drift.variance])
     share = 0.0 if committee.alone else SHARE
-    mix(of_experts, observed, powers, of_awake, evidence_of_awake, share, tally, mixed)
-    corrections = committee.corrections.copy()
-    predicted = (
-        of_experts[0]
-        if committee.alone
-        else _corrected(mixed, observed, powers, corrections, learn=True)
-    )
+    mix(of_experts, observed, powers, of_awake, evidence_of_awake, share, tally, stated[0])
+    corrections, pool_of_awake = committee.corrections.copy(), committee.pool.of(awake)
     evidence[awake] = evidence_of_awake
+    predicted = of_experts[0]
     if not committee.alone:  # rounding would make something else of a weight of one
         weights[awake] = of_awake
+        _pool(of_experts, observed, powers, pool_of_awake, True, stated[1])
+        predicted = _corrected(stated, observed, powers, corrections, learn=True)
     posteriors = list(committee.posteriors)
     for e, (posterior, _) in zip(awake, results, strict=True):
         posteriors[e] = posterior
@@ -121,6 +125,7 @@ def _learn(
         posteriors=tuple(posteriors),
         weights=weights,
         evidence=evidence,
+        pool=committee.pool.updated(awake, pool_of_awake),
         corrections=corrections,
         drift=committee.drift._replace(excess=float(tally[0]), variance=float(tally[1])),
         n_rows=committee.n_rows + len(labels),
@@ -137,16 +142,29 @@ def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
     return np.maximum.accumulate(((inputs[:, room:] != 0.0) * used).max(axis=1, initial=0))
 
 
+def _pool(
+    of_experts: Array,
+    observed: NDArray[np.int64],
+    powers: Array,
+    pool: Pool,
+    learn: bool,
+    pooled: Array,
+) -> None:
+    """Write the logarithmic pool of experts; learn from what came in place."""
+    n_experts, _, n_classes = of_experts.shape
+    work = np.empty((n_experts, n_classes + 2))
+    log_pool(of_experts, observed, powers, *pool, DRIFT, learn, work, pooled)
+
+
 def _corrected(
-    mixed: Array, observed: NDArray[np.int64], row_powers: Array, weights: Array, learn: bool
+    stated: Array, observed: NDArray[np.int64], row_powers: Array, weights: Array, learn: bool
 ) -> Array:
-    """Return what is stated in place of a mix; learn from what came in place."""
-    predicted = np.empty_like(mixed)
-    powers, shares = calibration.POWERS, calibration.SHARES
-    work = np.empty((len(powers) + 1, mixed.shape[1]))
+    """Return what is predicted in place of mix and pool; learn from what came in place."""
+    predicted = np.empty(stated.shape[1:])
+    ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
+    work = np.empty((len(weights), stated.shape[2]))
     calibration.correct(
-        mixed, observed, row_powers, powers, shares, weights, calibration.SHARE, learn, work,
-        predicted,
-    )  # fmt: skip
+        stated, observed, row_powers, *ways, weights, calibration.SHARE, learn, work, predicted
+    )
     predicted /= predicted.sum(axis=1, keepdims=True)  # or rounding would leave more than one
     return predicted
