@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import DEFAULT, Expert, checked_experts
+from virtualvector.auto.experts import Expert, checked_experts, usual_experts
 from virtualvector.auto.plan import given_up
 from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.concurrency import of_one_moment
@@ -153,7 +153,10 @@ class CommitteeAttributes(BaseEstimator):
 
     def _wanted(self) -> tuple[Expert, ...]:
         """Return the experts that there should be."""
-        return DEFAULT if self.experts is None else checked_experts(self.experts)
+        if self.experts is not None:
+            return checked_experts(self.experts)
+        encoder = self._encoder
+        return usual_experts(len(encoder.counts), len(encoder.categories))
 
     @property
     def _sketch(self) -> Sketch | None:
