@@ -16,6 +16,7 @@ FEWEST = 0.25  # the share of experts that stay awake for good
 FRESH_SHARE = 0.05  # of the weight, to those that begin
 HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
 TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
+LARGEST_SHARE = 0.5  # of the budget, for one that grows: the others see what it does not
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
 
 
@@ -66,13 +67,25 @@ def _put_to_sleep(committee: Committee) -> Committee:
         order.remove(forgetful)
         order.insert(1, forgetful)
         most += share > FEWEST  # not at the cost of others yet
-    costs = np.cumsum([committee.operations_of(committee.experts[e]) for e in order])
-    affordable = max(1, int(np.searchsorted(costs, committee.feature_space.budget, "right")))
     awake = np.zeros_like(committee.awake)
-    awake[order[: min(most, affordable)]] = True
+    awake[_affordable(committee, order)[:most]] = True
     weights = np.where(awake, committee.weights, 0.0)
     pool = committee.pool.without(committee.awake & ~awake)
     return replace(committee, awake=awake, weights=weights / weights.sum(), pool=pool)
+
+
+def _affordable(committee: Committee, order: list[int]) -> list[int]:
+    """Return who can be awake within the budget: the first, and then whoever still fits."""
+    kept, left = order[:1], committee.feature_space.budget - _cost(committee, order[0])
+    for e in order[1:]:
+        if (cost := _cost(committee, e)) <= left:
+            kept.append(e)
+            left -= cost
+    return kept
+
+
+def _cost(committee: Committee, e: int) -> float:
+    return committee.operations_of(committee.experts[e])
 
 
 def _order(committee: Committee) -> list[int]:
@@ -106,7 +119,8 @@ def _grow(committee: Committee) -> Committee:
     too_soon = committee.n_rows - max(committee.calm_since, committee.grown_at) < JOINING
     if expert.bandwidth is None or too_soon or larger in committee.experts:
         return committee
-    if committee.operations + committee.operations_of(larger) > committee.feature_space.budget:
+    cost, budget = committee.operations_of(larger), committee.feature_space.budget
+    if cost > LARGEST_SHARE * budget or committee.operations + cost > budget:
         return committee
     n_weights = committee.feature_space.n_weights(expert)
     n_more = committee.feature_space.n_weights(larger) - n_weights
