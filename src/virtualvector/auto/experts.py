@@ -143,7 +143,7 @@ def usual_budget(n_columns: int, n_classes: int) -> float:
 
     Of very many columns no more than a linear expert takes that has 1,400: 16 MB each.
     """
-    return min(3e5 + 3e3 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 4.0)
+    return min(1.2e6 + 1.2e4 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 4.0)
 
 
 def affordable_frequencies(
@@ -175,9 +175,9 @@ DEFAULT = (
     Expert(None, 1.0, label_noise=0.02, squares=True),
     Expert(0.5, 0.1),
     Expert(0.5, 0.01),
+    Expert(0.25, 0.1, label_noise=0.02, columns=1),
     Expert(1.0, 0.3, label_noise=0.02),
     Expert(0.25, 0.3, label_noise=0.02),
-    Expert(0.25, 0.1, label_noise=0.02, columns=1),
     Expert(0.25, 0.1, label_noise=0.02, columns=2),
     Expert(0.5, 0.01, columns=1),
 )

@@ -25,6 +25,8 @@ from virtualvector.features.encoder import Encoder
 
 EXCESS = 3.0  # times the budget that all together may take before the worst fall asleep
 FEWEST = 3  # experts to have before rows are narrowed for them: one alone may be too bold
+MANY = 7  # experts: no more, unless each
+ENOUGH = 60  # frequencies can be had
 NARROWEST = 8  # inputs
 CATEGORIES_TO_EXPECT = 2  # in a column of them, to begin with
 
@@ -78,6 +80,7 @@ def plan(
         if width < most_inputs:
             n_inputs = most_inputs = n_numbers = width
     if n_frequencies is None:
+        kept = _with_enough(kept, n_inputs, n_classes, budget, n_numbers)
         n_frequencies = affordable_frequencies(kept, n_inputs, n_classes, budget, n_numbers)
     feature_space = FeatureSpace(
         n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs, n_numbers
@@ -101,6 +104,18 @@ def _affordable(
             kept.append(expert)
             left -= cost
     return tuple(kept)
+
+
+def _with_enough(
+    experts: tuple[Expert, ...], n_inputs: int, n_classes: int, budget: float, n_numbers: int
+) -> tuple[Expert, ...]:
+    """Return fewer experts, the first ones, if all would see too little of rows."""
+    while len(experts) > MANY:
+        affordable = affordable_frequencies(experts, n_inputs, n_classes, budget, n_numbers)
+        if affordable >= ENOUGH:
+            break
+        experts = experts[:-1]
+    return experts
 
 
 def _affordable_width(experts: Sequence[Expert], n_frequencies: int | None, limit: float) -> int:
