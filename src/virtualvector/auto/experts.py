@@ -171,6 +171,7 @@ def affordable_frequencies(
 # picked by how well the pool of it does on the streams of benchmarks/streams.py.
 DEFAULT = (
     Expert(None, 1.0, buffer_size=3),
+    Expert(None, 1.0, label_noise=0.02),
     Expert(None, 3.0, label_noise=0.02),
     Expert(None, 1.0, label_noise=0.02, squares=True),
     Expert(0.5, 0.1),

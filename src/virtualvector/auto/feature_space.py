@@ -80,16 +80,16 @@ class FeatureSpace(NamedTuple):
         n_inputs = max(self.n_inputs, self.most_inputs)
         if columns == 0:
             return _frequencies(self.n_frequencies, n_inputs, self.seed + part)
-        # A category is a column of its own here: of each column of categories, the first two.
-        n_categorical = (n_inputs - self.n_numbers) // SLOTS
-        n_columns = self.n_numbers + (2 * n_categorical if columns > 1 else 0)
+        # A category is a column of its own here: of each column of categories, about two.
+        n_categories = (n_inputs - self.n_numbers) * 2 // SLOTS
+        n_columns = self.n_numbers + (n_categories if columns > 1 else 0)
         few = _frequencies_of_few(self.n_frequencies, n_columns, columns, self.seed + part)
         frequencies = np.zeros((self.n_frequencies, n_inputs))
         frequencies[:, :n_columns] = math.sqrt(self.spread / columns) * few[:, :n_inputs]
         return frequencies
 
     def _with_squares(self, inputs: Array) -> Array:
-        """Return numbers' squares, which are zero and as long as a number on average; and inputs."""
+        """Return squares of numbers, less their usual value of one; and inputs."""
         squares = np.square(np.clip(inputs[:, : self.n_numbers], -_LARGEST, _LARGEST))
         return np.hstack([SQUARE * (squares - 1.0), inputs])
 

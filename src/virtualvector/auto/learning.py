@@ -25,11 +25,12 @@ def predict(committee: Committee, inputs: Array) -> Array:
     wide = committee.wide_enough(inputs.shape[1])
     seen = wide.seen(inputs)
     awake: list[int] = np.flatnonzero(committee.awake).tolist()
-    of_experts = np.array(
+    of_experts: Array = np.array(
         [wide.posteriors[e].probabilities(seen[committee.view(e)]) for e in awake]
     )
     if committee.alone:
-        return of_experts[0]
+        alone: Array = of_experts[0]
+        return alone
     stated = np.empty((2, *of_experts.shape[1:]))
     stated[0] = np.tensordot(committee.weights[awake], of_experts, axes=1)
     nothing = np.zeros(0, np.int64)

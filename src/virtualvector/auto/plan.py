@@ -25,8 +25,8 @@ from virtualvector.features.encoder import Encoder
 
 EXCESS = 3.0  # times the budget that all together may take before the worst fall asleep
 FEWEST = 3  # experts to have before rows are narrowed for them: one alone may be too bold
-MANY = 7  # experts: no more, unless each
-ENOUGH = 60  # frequencies can be had
+MANY = 8  # experts; no more by default, unless there are
+ENOUGH = 60  # frequencies for them
 NARROWEST = 8  # inputs
 CATEGORIES_TO_EXPECT = 2  # in a column of them, to begin with
 
@@ -45,6 +45,7 @@ def plan(
     budget: float,
     n_frequencies: int | None,
     seed: int,
+    enough: int = 0,
 ) -> Plan:
     """Return as many experts as fit, the first ones first; for very wide rows, a few on a sketch.
 
@@ -62,6 +63,8 @@ def plan(
         Of Fourier features; None: as many as the budget allows.
     seed : int
         Of the frequencies.
+    enough : int
+        Frequencies to have before there are more than `MANY` experts.
 
     Returns
     -------
@@ -80,7 +83,10 @@ def plan(
         if width < most_inputs:
             n_inputs = most_inputs = n_numbers = width
     if n_frequencies is None:
-        kept = _with_enough(kept, n_inputs, n_classes, budget, n_numbers)
+        while len(kept) > MANY and enough > affordable_frequencies(
+            kept, n_inputs, n_classes, budget, n_numbers
+        ):
+            kept = kept[:-1]
         n_frequencies = affordable_frequencies(kept, n_inputs, n_classes, budget, n_numbers)
     feature_space = FeatureSpace(
         n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs, n_numbers
@@ -104,18 +110,6 @@ def _affordable(
             kept.append(expert)
             left -= cost
     return tuple(kept)
-
-
-def _with_enough(
-    experts: tuple[Expert, ...], n_inputs: int, n_classes: int, budget: float, n_numbers: int
-) -> tuple[Expert, ...]:
-    """Return fewer experts, the first ones, if all would see too little of rows."""
-    while len(experts) > MANY:
-        affordable = affordable_frequencies(experts, n_inputs, n_classes, budget, n_numbers)
-        if affordable >= ENOUGH:
-            break
-        experts = experts[:-1]
-    return experts
 
 
 def _affordable_width(experts: Sequence[Expert], n_frequencies: int | None, limit: float) -> int:

@@ -12,7 +12,9 @@ from virtualvector.types import Array
 # moved towards all alike by a share. The first way leaves the mix as it is, the second the pool.
 SOURCES = np.array([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
 POWERS = np.array([1.0, 1.0, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0])
-SHARES = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2, 0.03, 0.1])
+SHARES = np.array(
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2, 0.03, 0.1]
+)
 TRUST_IN_MIX = 0.57  # as it is, at the start
 TRUST_IN_POOL = 0.4
 SHARE = 2e-5  # of its weight that each way gives to the others at every row

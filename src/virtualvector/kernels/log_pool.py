@@ -106,6 +106,4 @@ def _learn_exponents(
     for e in range(n_experts):
         mean[e] += power * rest * work[e, n_classes + 1] / scale
         for i in range(n_experts):
-            covariance[e, i] -= (
-                precision / scale * work[e, n_classes + 1] * work[i, n_classes + 1]
-            )
+            covariance[e, i] -= precision / scale * work[e, n_classes + 1] * work[i, n_classes + 1]
