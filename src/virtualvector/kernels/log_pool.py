@@ -105,5 +105,7 @@ def _learn_exponents(
     scale = 1.0 + precision * variance
     for e in range(n_experts):
         mean[e] += power * rest * work[e, n_classes + 1] / scale
-        for i in range(n_experts):
-            covariance[e, i] -= precision / scale * work[e, n_classes + 1] * work[i, n_classes + 1]
+        for i in range(e + 1):  # and to the other side, so that it stays symmetric to the last bit
+            less = precision / scale * work[e, n_classes + 1] * work[i, n_classes + 1]
+            covariance[e, i] -= less
+            covariance[i, e] = covariance[e, i]
