@@ -140,6 +140,23 @@ def adaptive_random_forest(stream: Stream) -> Said:
     return ask_river(model, filled(stream.X), stream)
 
 
+def streaming_random_patches(stream: Stream) -> Said:
+    from river import ensemble
+
+    model = ensemble.SRPClassifier(n_models=10, seed=SEED)
+    return ask_river(model, filled(stream.X), stream)
+
+
+def leveraging_bagging(stream: Stream) -> Said:
+    """Ask ten Hoeffding trees, which is what its authors bag."""
+    from river import ensemble, tree
+
+    model = ensemble.LeveragingBaggingClassifier(
+        tree.HoeffdingTreeClassifier(), n_models=10, seed=SEED
+    )
+    return ask_river(model, filled(stream.X), stream)
+
+
 def mondrian_forest(stream: Stream) -> Said:
     """Ask the forest on standardised columns.
 
@@ -272,6 +289,8 @@ _VVM = ("learners", "posterior", "kernels", "features")
 LEARNERS: dict[str, Learner] = {
     "LogReg": Learner(logistic_regression),
     "ARF": Learner(adaptive_random_forest),
+    "SRP": Learner(streaming_random_patches),
+    "LevBag": Learner(leveraging_bagging),
     "AMF": Learner(mondrian_forest),
     "kNN": Learner(nearest_neighbours),
     "HAT": Learner(hoeffding_adaptive_tree),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         VVMClassifier,
         WindowEPClassifier,
     )
+    from virtualvector.learners.pooling import pool
     from virtualvector.persistence import load
 
     __version__: str
@@ -33,6 +34,7 @@ __all__ = [
     "VVMClassifier",
     "WindowEPClassifier",
     "load",
+    "pool",
 ]
 
 _HOMES = {
@@ -46,6 +48,7 @@ _HOMES = {
     "VVMClassifier": "learners",
     "WindowEPClassifier": "learners",
     "load": "persistence",
+    "pool": "learners.pooling",
 }
 
 

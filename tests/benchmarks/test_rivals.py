@@ -39,9 +39,14 @@ def test_votes_of_zero_for_all_are_equal_votes():
     np.testing.assert_allclose(as_probabilities([{0: 0.0, 1: 0.0}], 2), 0.5)
 
 
-@pytest.mark.parametrize("name", ["AROW", "SOGP", "VVM", "VVM-RFF"])
+OF_RIVER = ["LogReg", "ARF", "SRP", "LevBag", "AMF", "kNN", "HAT"]
+
+
+@pytest.mark.parametrize("name", [*OF_RIVER, "AROW", "SOGP", "VVM", "VVM-RFF"])
 @pytest.mark.parametrize("stream", ["thyroid", "wine"])
 def test_what_is_said_of_a_row_does_not_depend_on_its_label_or_later_rows(name, stream):
+    if name in OF_RIVER:
+        pytest.importorskip("river", reason="river is not installed")
     known = load(stream).first(60)
     X, y = known.X.copy(), known.y.copy()
     y[40:] = y[40:][::-1]

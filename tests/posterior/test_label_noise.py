@@ -9,11 +9,12 @@ from virtualvector.jit.compiled import compiled
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.posterior import Settings, empty_state, gaussian, learn
 from virtualvector.posterior.reduction.divergence import measure_divergences
+from virtualvector.posterior.reduction.exact_pair import pair_of
 from virtualvector.posterior.reduction.merging import (
     best_merge,
+    loses_little,
     may_lose_little,
     merge_points,
-    pair_of,
     propose,
 )
 from virtualvector.posterior.reduction.pairs import find_closest_pairs
@@ -104,7 +105,8 @@ def merges_despite(state, settings, limit, work):
     for k in range(find_closest_pairs(state, settings, work)):
         i, j = work.pairs[k, 0], work.pairs[k, 1]
         pair = pair_of(state, i, j, work)
-        if propose(pair, i, j, limit).first >= 0:
+        merge = propose(pair, i, j)
+        if merge.first >= 0 and loses_little(pair, merge, limit):
             merged += 1
             passed += not may_lose_little(pair, limit)
     return passed, merged

@@ -11,6 +11,7 @@ import typer
 from virtualvector.cli.console import print_facts, print_table
 from virtualvector.cli.model_file import notes_of_learning
 from virtualvector.cli.options import JsonOption
+from virtualvector.cli.pool import described
 from virtualvector.escaping import counted, in_a_list, printable
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _for_machines(saved: Any, notes: dict[str, Any], weights: list[Weight]) -> d
     facts = {**header, "rows": saved.model.n_seen_, "label": notes.get("label")}
     if "tally" in notes:
         facts |= _measures(notes)._asdict()
+    facts |= {name: (saved.about or {}).get(name) for name in ("pooled", "common")}
     facts["weights"] = [weight._asdict() for weight in weights]
     facts["experts"] = getattr(saved.model, "experts_", [])
     return facts
@@ -84,13 +86,14 @@ def _measures(notes: dict[str, Any]) -> Measures:
 
 
 def _print_facts(file: Path, saved: Any, about: dict[str, Any]) -> None:
-    model, _, header = saved
+    model, noted, header = saved
     names = _columns(model)
     facts = {
         "model": f"{header['learner']}, written by {header['program']}, format {header['format']}",
         "learned on": f"{header['processor']} (kind of processor)",
         "bytes": f"{file.stat().st_size:,}",
         "rows learned": f"{model.n_seen_:,}",
+        "learned apart": described(noted),
         "classes": _listed([str(label) for label in model.classes_], 20),
         "label": about.get("label"),
         "columns": f"{len(names)}: {_listed(names, 6)}",

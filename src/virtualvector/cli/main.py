@@ -14,6 +14,7 @@ from virtualvector.cli.errors import BAD_INPUT, in_one_line, say
 from virtualvector.cli.evaluate import evaluate
 from virtualvector.cli.inspect import inspect
 from virtualvector.cli.learn import learn
+from virtualvector.cli.pool import pool
 from virtualvector.cli.predict import predict
 from virtualvector.cli.reproduce import reproduce
 from virtualvector.cli.signals import Signals
@@ -28,6 +29,7 @@ app.command()(in_one_line(learn))
 app.command()(in_one_line(predict))
 app.command()(in_one_line(evaluate))
 app.command()(in_one_line(inspect))
+app.command()(in_one_line(pool))
 app.command()(in_one_line(datasets))
 app.command()(in_one_line(compare))
 app.command()(in_one_line(reproduce))

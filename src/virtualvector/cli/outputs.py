@@ -37,6 +37,7 @@ def check_outputs(
     format: str | None = None,
     model: Path | None = None,
     folder: Path | None = None,
+    models: Sequence[Path] = (),
 ) -> None:
     """Raise if an output is something that is read, or another output, or has no folder.
 
@@ -55,6 +56,8 @@ def check_outputs(
         A model file that is only read.
     folder : Path, optional
         One that will be made.
+    models : sequence of Path
+        More model files that are only read.
     """
     named = [(option, path) for option, path in written if path is not None]
     for option, path in named:
@@ -63,8 +66,8 @@ def check_outputs(
     read = list(_sources(sources, format))
     if STANDARD_INPUT in sources:
         read += _stream(sys.stdin, "standard input")
-    if model is not None:
-        read.append(_file(f"the model {printable(str(model))}", model))
+    for path in models if model is None else (model, *models):
+        read.append(_file(f"the model {printable(str(path))}", path))
     taken: list[_File] = []
     for option, path in named:
         files = list(_outputs(option, path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -193,6 +194,38 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
                 parts.append((said.labels[some.first], np.asarray(said.probabilities)[some.first]))
             twin._keep(posterior)
             return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def with_more_features(self, n_more: int) -> Self:
+        """Return the same classifier for rows with more columns, behind those that it knows.
+
+        It is as if all rows so far had had zeros there: the new weights have their prior.
+
+        Parameters
+        ----------
+        n_more : int
+            How many more columns.
+
+        Examples
+        --------
+        >>> from virtualvector import ADFClassifier
+        >>> narrow = ADFClassifier(margin_noise=1.0).fit([[1.0], [-1.0], [2.0]], [1, 0, 1])
+        >>> wide = narrow.with_more_features(1)
+        >>> wide.predict_proba([[1.0, 0.0], [1.0, 3.0]])[:, 1].round(3)
+        array([0.813, 0.641])
+        """
+        check_is_fitted(self)
+        if n_more < 0:
+            raise ValueError(f"found n_more = {n_more}; expected 0 or more")
+        wider = copy(self)
+        if hasattr(wider, "feature_names_in_"):
+            raise ValueError(
+                f"{type(self).__name__} has learned columns with names; expected arrays, whose "
+                "columns have none, if more are to come"
+            )
+        n_features = wider.n_features_in_
+        wider.n_features_in_ = n_features + n_more
+        wider._posterior = wider._posterior.with_more_weights(n_features, n_more)
+        return wider
 
     def _more(
         self, X: Any, y: Any, classes: Any, sample_weight: Any

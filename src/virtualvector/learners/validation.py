@@ -18,9 +18,9 @@ _TRUTH = {"true": "1", "1": "true", "false": "0", "0": "false"}  # also in numpy
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def checked_rows(estimator: BaseEstimator, X: Any) -> Array:
+def checked_rows(estimator: BaseEstimator, X: Any, reset: bool = False) -> Array:
     """Return rows to predict as a contiguous array of finite numbers."""
-    rows: Array = _as_numbers(estimator, X, reset=False)
+    rows: Array = _as_numbers(estimator, X, reset=reset)
     _check_finite(rows, estimator)
     return rows
 

@@ -8,6 +8,7 @@ from virtualvector.posterior.engine import (
     with_more_weights,
 )
 from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
+from virtualvector.posterior.pooling import pool, shard_start
 from virtualvector.posterior.prediction import log_probabilities, standardised_margins
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.state import State, copy_state, empty_state
@@ -28,7 +29,9 @@ __all__ = [
     "learn_in_place",
     "log_probabilities",
     "mirror",
+    "pool",
     "run_ep",
+    "shard_start",
     "standardised_margins",
     "with_more_weights",
 ]

@@ -242,18 +242,18 @@ def more_room(arguments: KernelArguments) -> KernelArguments:
     capacity = min(2 * len(state.points), most_points(settings))
     margin_space = None if len(state.gram) else False  # there is no way back
     larger = empty_state(len(state.mean), settings, capacity, margin_space)
-    return _moved(arguments, larger)
+    return moved(arguments, larger)
 
 
 def in_weight_space(arguments: KernelArguments) -> KernelArguments:
     """Return arguments for the same state in weight space."""
     n_weights, capacity = len(arguments.state.mean), len(arguments.state.points)
-    return _moved(
+    return moved(
         arguments, empty_state(n_weights, arguments.settings, capacity, margin_space=False)
     )
 
 
-def _moved(arguments: KernelArguments, to: State) -> KernelArguments:
+def moved(arguments: KernelArguments, to: State) -> KernelArguments:
     """Copy what does not depend on the space; the rest is left to be computed anew."""
     state = arguments.state
     n = state.counts[POINTS]
@@ -270,7 +270,7 @@ def _moved(arguments: KernelArguments, to: State) -> KernelArguments:
         getattr(to, name)[:n] = getattr(state, name)[:n]
     if len(to.distances):
         to.distances[:n, :n] = state.distances[:n, :n]
-    if len(to.matched):
+    if len(to.matched) and len(state.matched):
         to.matched[:n] = state.matched[:n]
     work = make_workspace(to, arguments.settings)._replace(
         probabilities=arguments.work.probabilities

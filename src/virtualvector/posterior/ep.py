@@ -23,10 +23,9 @@ from virtualvector.posterior.fixed_point import (
     distance,
     has_a_choice,
     lower_bound,
-    put_back,
+    restore_sites,
     save_margins,
-    set_aside,
-    take_up,
+    save_sites,
 )
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.site import weakened
@@ -209,13 +208,14 @@ def propagate(
     sweeps, served = sweep_until_settled(state, settings, loses_a_point, work)
     if served and distance(state, work) > FAR:
         n = state.counts[POINTS]
-        set_aside(state, work)
+        save_sites(state, work.other_precisions, work.other_shifts)
         bound = lower_bound(state, work)
-        put_back(state, work)
+        restore_sites(state, work.saved_precisions, work.saved_shifts)
         refresh(state, work)
         update_site(state, settings.tolerance, n, n - 1, 1.0, work)
         if not lower_bound(state, work) > bound:
-            take_up(state, work)
+            restore_sites(state, work.other_precisions, work.other_shifts)
+            refresh(state, work)
     return sweeps, served
 
 
@@ -232,9 +232,8 @@ def sweep_until_settled(
     """
     n = state.counts[POINTS]
     tolerance = tolerance_for(settings, loses_a_point)
+    save_sites(state, work.saved_precisions, work.saved_shifts)
     for i in range(n):
-        work.saved_precisions[i] = state.site_precisions[i]
-        work.saved_shifts[i] = state.site_shifts[i]
         work.floors[i] = smallest_variance(state, i)
     damping = 1.0
     previous = math.inf
@@ -243,7 +242,7 @@ def sweep_until_settled(
         if movement <= tolerance:
             return k + 1, True
         if math.isinf(movement):
-            put_back(state, work)
+            restore_sites(state, work.saved_precisions, work.saved_shifts)
             return k + 1, False
         if movement >= previous:
             damping = max(0.5 * damping, _SMALLEST_DAMPING)

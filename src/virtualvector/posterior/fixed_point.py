@@ -20,6 +20,7 @@ from virtualvector.posterior.approximation import invalidate, marginal, refresh
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
+from virtualvector.types import Array
 
 FAR = 0.5  # in standard deviations
 
@@ -64,27 +65,17 @@ def lower_bound(state: State, work: Workspace) -> float:
 
 
 @compiled
-def put_back(state: State, work: Workspace) -> None:
-    """Give the sites back what they were before EP."""
+def save_sites(state: State, precisions: Array, shifts: Array) -> None:
+    """Write down what the sites are."""
     for i in range(state.counts[POINTS]):
-        state.site_precisions[i] = work.saved_precisions[i]
-        state.site_shifts[i] = work.saved_shifts[i]
-        invalidate(state, i)
+        precisions[i] = state.site_precisions[i]
+        shifts[i] = state.site_shifts[i]
 
 
 @compiled
-def set_aside(state: State, work: Workspace) -> None:
-    """Remember the sites that EP has found."""
+def restore_sites(state: State, precisions: Array, shifts: Array) -> None:
+    """Let the sites be what was written down; q̃ has to be rebuilt with `refresh`."""
     for i in range(state.counts[POINTS]):
-        work.other_precisions[i] = state.site_precisions[i]
-        work.other_shifts[i] = state.site_shifts[i]
-
-
-@compiled
-def take_up(state: State, work: Workspace) -> None:
-    """Go on from the sites that EP has found."""
-    for i in range(state.counts[POINTS]):
-        state.site_precisions[i] = work.other_precisions[i]
-        state.site_shifts[i] = work.other_shifts[i]
+        state.site_precisions[i] = precisions[i]
+        state.site_shifts[i] = shifts[i]
         invalidate(state, i)
-    refresh(state, work)

@@ -100,34 +100,13 @@ def open_rows(
     (351, 34) ['g' 'g' 'b'] ionosphere, row 1, column 'x1'
     """
     dialect.check()
-    if weight is not None:
-        others = {
-            "--label": [label or ""],
-            "--ignore or --id": [*ignore, *ids, *ids_if_there],
-            "--categorical": list(categorical),
-        }
-        check_weight(weight, others, [] if columns is None else [c.name for c in columns])
-    found = find_sources(sources, format)
-    sparse = [source for source in found if source.format == "svmlight"]
-    indices = range(0)
-    if sparse:
-        indices = indices_in(sparse) if columns is None else indices_of(columns)
-    options = Options(
-        marks=Marks(missing),
-        dialect=dialect,
-        least=1 if columns is not None and not labelled else 2,
-        seed=seed,
-        indices=indices,
-        ignored=frozenset([*ignore, *([label] if label and not labelled else [])]),
-    )
     asked = Asked(
         label, labelled, tuple(categorical), tuple(ignore), tuple(ids), tuple(ids_if_there), weight
     )
-    if columns is not None:
-        known = [*(column.name for column in columns), *ids, *ids_if_there]
-        known += [] if weight is None else [weight]
-        outcome = [label] if labelled and label is not None else []
-        options = options._replace(expected=frozenset([*known, *outcome]))
+    asked.check(columns)
+    found = find_sources(sources, format)
+    options = _options(found, asked, columns)
+    options = options._replace(marks=Marks(missing), dialect=dialect, seed=seed)
     return Reader(found, options, asked, columns, stop=on_error == "stop")
 
 
@@ -141,6 +120,34 @@ class Asked(NamedTuple):
     ids: tuple[str, ...] = ()
     ids_if_there: tuple[str, ...] = ()
     weight: str | None = None
+
+    def check(self, columns: Sequence[Column] | None) -> None:
+        """Raise if one column is to be several things."""
+        if self.weight is not None:
+            others = {
+                "--label": [self.label or ""],
+                "--ignore or --id": [*self.ignore, *self.ids, *self.ids_if_there],
+                "--categorical": self.categorical,
+            }
+            inputs = [] if columns is None else [column.name for column in columns]
+            check_weight(self.weight, others, inputs)
+
+
+def _options(sources: Sequence[Source], asked: Asked, columns: Sequence[Column] | None) -> Options:
+    """How sources are read, from what is asked of their columns."""
+    label = [] if asked.label is None else [asked.label]
+    ignored = frozenset([*asked.ignore, *([] if asked.labelled else label)])
+    sparse = [source for source in sources if source.format == "svmlight"]
+    if columns is None:
+        return Options(indices=indices_in(sparse) if sparse else range(0), ignored=ignored)
+    known = [*(column.name for column in columns), *asked.ids, *asked.ids_if_there]
+    known += [] if asked.weight is None else [asked.weight]
+    return Options(
+        least=2 if asked.labelled else 1,
+        indices=indices_of(columns) if sparse else range(0),
+        ignored=ignored,
+        expected=frozenset([*known, *(label if asked.labelled else [])]),
+    )
 
 
 class Reader:

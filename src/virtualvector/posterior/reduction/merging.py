@@ -1,8 +1,7 @@
 """Merging (section 3.2): two close points become one, and a Gaussian g joins the residual.
 
 The pair's exact moments (eq. 17, left) are those of the merged factor times a Gaussian (eq. 17,
-right), which inverse ADF finds. Everything is done along the two margins (u₁, u₂); no 2×2 matrix of
-theirs is inverted, because repeated rows make it singular.
+right), which inverse ADF finds.
 """
 
 from __future__ import annotations
@@ -24,29 +23,24 @@ from virtualvector.kernels.merge_divergence import (
     expected_log_ratio,
     log_normaliser,
 )
-from virtualvector.kernels.pair import pair_tilted_moments
+from virtualvector.kernels.normal import inverse_mills
 from virtualvector.kernels.triangular import copy
-from virtualvector.posterior.approximation import (
-    covariance,
-    drop_point,
-    extend,
-    marginal,
-    refresh,
-)
+from virtualvector.posterior.approximation import drop_point, extend, refresh
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH, SMALLEST_GROWTH, WIDEST
-from virtualvector.posterior.reduction.pairs import find_closest_pairs, write_distances
-from virtualvector.posterior.residual.full import (
-    absorb,
-    residual_covariance,
-    residual_variance,
+from virtualvector.posterior.reduction.exact_pair import (
+    ExactPair,
+    Pair,
+    exact_pair,
+    pair_cavity,
+    pair_of,
 )
+from virtualvector.posterior.reduction.pairs import find_closest_pairs, write_distances
+from virtualvector.posterior.residual.full import absorb
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.site import SMALLEST
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
 
-_SMALLEST_ROOM = 1e-10
-_SMALLEST_LENGTH = 0.01  # opposite points have no bisector
 _LEAST_LOST = 0.1  # of the probability of different signs, and of what labels tell
 _SHARE_LOST = 0.2  # of what eviction loses: a point that was merged is merged again and again
 
@@ -64,6 +58,7 @@ class Merge(NamedTuple):
     scale: float  # b′ = scale·(b₁ + b₂)
     noise: float  # of the margin of b′
     label_noise: float  # of b′
+    margin: float  # of b′, standardised, without its site
     precision: float  # of the site of b′
     shift: float
     along1: tuple[float, float]  # coefficients of (b₁, b₂)
@@ -78,71 +73,7 @@ class Merge(NamedTuple):
 def no_merge() -> Merge:
     """A candidate that never wins."""
     none = (0.0, 0.0)
-    return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, none, 0.0, 0.0, none, 0.0, 0.0)
-
-
-class Pair(NamedTuple):
-    """Two points: their margins, factors and sites."""
-
-    mean1: float  # under q̃
-    mean2: float
-    s11: float
-    s12: float
-    s22: float
-    g11: float  # covariances under r
-    g12: float
-    g22: float
-    precision1: float
-    precision2: float
-    shift1: float
-    shift2: float
-    noise1: float
-    noise2: float
-    label_noise1: float
-    label_noise2: float
-    divergence: float  # D₁ + D₂
-    length: float  # |b₁ + b₂|²
-
-
-@inlined
-def pair_of(state: State, i: int, j: int, work: Workspace) -> Pair:
-    """Gather what merging two points depends on."""
-    mean1, s11 = marginal(state, i, work)
-    mean2, s22 = marginal(state, j, work)
-    return Pair(
-        mean1, mean2, s11, covariance(state, i, j, work), s22,
-        residual_variance(state, i, work), residual_covariance(state, i, j, work),
-        residual_variance(state, j, work), state.site_precisions[i], state.site_precisions[j],
-        state.site_shifts[i], state.site_shifts[j], state.margin_noises[i], state.margin_noises[j],
-        state.label_noises[i], state.label_noises[j],
-        work.divergences[i] + work.divergences[j], 4.0 - state.distances[i, j],
-    )  # fmt: skip
-
-
-@inlined
-def pair_cavity(pair: Pair) -> tuple[bool, float, float, float, float, float]:
-    """q̃ without the sites of two points (eq. 16), along their margins.
-
-    C = (S⁻¹ − T)⁻¹ = S(I − TS)⁻¹ with S the covariance under q̃ and T the precisions. Returns
-    whether it is proper, the two means, and C₁₁, C₁₂, C₂₂.
-    """
-    s11, s12, s22 = pair.s11, pair.s12, pair.s22
-    t1, t2 = pair.precision1, pair.precision2
-    determinant = s11 * s22 - s12 * s12
-    room = 1.0 - t1 * s11 - t2 * s22 + t1 * t2 * determinant
-    c11 = (s11 - t2 * determinant) / room
-    c22 = (s22 - t1 * determinant) / room
-    proper = room > _SMALLEST_ROOM and c11 > 0.0 and c22 > 0.0
-    r1 = pair.mean1 - s11 * pair.shift1 - s12 * pair.shift2
-    r2 = pair.mean2 - s12 * pair.shift1 - s22 * pair.shift2
-    return (
-        proper and pair.length > _SMALLEST_LENGTH,
-        ((1.0 - s22 * t2) * r1 + s12 * t2 * r2) / room,
-        (s12 * t1 * r1 + (1.0 - s11 * t1) * r2) / room,
-        c11,
-        s12 / room,
-        c22,
-    )
+    return Merge(math.inf, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, none, 0.0, 0.0, none, 0.0, 0.0)
 
 
 @compiled
@@ -152,54 +83,31 @@ def merged_noise(pair: Pair) -> float:
     return scales * scales / pair.length
 
 
-@compiled
-def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
-    """Work out the merge of two points; one that cannot be made costs infinitely much.
-
-    So does one that loses more than a fifth of the limit against the exact pair (eq. 15), where
-    labels are noisy. The score E alone would take two factors that a third resembles little for
-    well kept, if that one is far from a Gaussian.
-
-    Close points have a pair factor that is very sharp along the difference of their margins. The
-    algebra is therefore done for the sum and the difference of the standardised margins,
-    (u₁/σ₁ ± u₂/σ₂)/√2, where large and small numbers do not mix.
-    """
-    proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
-    if not proper:
-        return no_merge()
-    log_z, g1, g2, h11, h12, h22 = pair_tilted_moments(
-        mean1, mean2, c11, c12, c22, pair.noise1, pair.noise2,
-        pair.label_noise1, pair.label_noise2,
+@inlined
+def left_to_residual(
+    exact: ExactPair, scale: float, precision: float, shift: float
+) -> tuple[float, float, float, float, float]:
+    """What the merged factor does not carry: precision and shift of g, for sum and difference."""
+    es, ed = scale * (exact.w1 + exact.w2), scale * (exact.w1 - exact.w2)
+    lss, lsd, ldd = exact.precision
+    bs, bd = exact.shift
+    return (
+        lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision,
+        bs - es * shift, bd - ed * shift,
     )  # fmt: skip
-    if not log_z > -math.inf:
+
+
+@compiled
+def propose(pair: Pair, i: int, j: int) -> Merge:
+    """Work out the merge of two points; one that cannot be made costs infinitely much."""
+    if not pair_cavity(pair)[0]:
         return no_merge()
-
-    # Standardise and rotate: cavity mean and covariance, gradient and Hessian of log Z.
-    w1 = math.sqrt(0.5 * (c11 + pair.noise1))  # u₁ = w₁(sum + difference)
-    w2 = math.sqrt(0.5 * (c22 + pair.noise2))  # u₂ = w₂(sum − difference)
-    ms, md = 0.5 * (mean1 / w1 + mean2 / w2), 0.5 * (mean1 / w1 - mean2 / w2)
-    v11, v12, v22 = c11 / (w1 * w1), c12 / (w1 * w2), c22 / (w2 * w2)
-    css, csd, cdd = 0.25 * (v11 + 2 * v12 + v22), 0.25 * (v11 - v22), 0.25 * (v11 - 2 * v12 + v22)
-    cdd = max(cdd, 0.0)
-    gs, gd = w1 * g1 + w2 * g2, w1 * g1 - w2 * g2
-    k11, k12, k22 = w1 * w1 * h11, w1 * w2 * h12, w2 * w2 * h22
-    hss, hsd, hdd = k11 + 2 * k12 + k22, k11 - k22, k11 - 2 * k12 + k22
-
-    # The exact moments: mean + C·gradient, covariance P = A·C with A = I + C·H.
-    ass, asd = 1.0 + css * hss + csd * hsd, css * hsd + csd * hdd
-    ads, add = csd * hss + cdd * hsd, 1.0 + csd * hsd + cdd * hdd
-    growth = ass * add - asd * ads
-    if not growth > _SMALLEST_ROOM:
+    exact = exact_pair(pair)
+    if not exact.has_moments:
         return no_merge()
-    before_s, before_d = ms, md
-    ms, md = ms + css * gs + csd * gd, md + csd * gs + cdd * gd
-    pss, psd, pdd = ass * css + asd * csd, ass * csd + asd * cdd, ads * csd + add * cdd
-
-    # The site of the pair: precision P⁻¹ − C⁻¹ = −H·A⁻¹.
-    lss = -(hss * add - hsd * ads) / growth
-    lsd = -(hsd * ass - hss * asd) / growth
-    ldd = -(hdd * ass - hsd * asd) / growth
-    bs, bd = lss * ms + lsd * md + gs, lsd * ms + ldd * md + gd
+    w1, w2 = exact.w1, exact.w2
+    ms, md = exact.mean
+    pss, psd, pdd = exact.covariance
 
     # The merged point: the bisector, with the mean of the two noise scales.
     scale = 1.0 / math.sqrt(pair.length)
@@ -209,39 +117,53 @@ def propose(pair: Pair, i: int, j: int, limit: float) -> Merge:
     variance = es * es * pss + 2 * es * ed * psd + ed * ed * pdd
     if not variance > 0.0:
         return no_merge()
-    without = es * es * css + 2 * es * ed * csd + ed * ed * cdd + noise
-    near = (es * before_s + ed * before_d) / math.sqrt(max(without, SMALLEST))
     found, z, mean, variance = inverse_adf_near(
-        es * ms + ed * md, variance, noise, label_noise, near
+        es * ms + ed * md, variance, noise, label_noise, bisector_margin(pair)
     )
     if not found:
         return no_merge()
     z, precision, shift = matched_site(mean, variance, noise, label_noise)
     cost = pair.divergence - expected_divergence(z, variance, noise, label_noise)
 
-    # What the merged factor does not carry goes to the residual, as two factors of one margin each.
-    lss, lsd, ldd = lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision
-    bs, bd = bs - es * shift, bd - ed * shift
-    if label_noise > 0.0:
-        lost = expected_log_ratio(
-            mean1, mean2, c11, c12, c22, pair.noise1, pair.noise2,
-            pair.label_noise1, pair.label_noise2, label_noise,
-        ) - log_z + log_probability(z, label_noise)  # fmt: skip
-        lost += log_normaliser(before_s, before_d, css, csd, cdd, lss, lsd, ldd, bs, bd)
-        if (
-            not lost - expected_exponent(ms, md, pss, psd, pdd, lss, lsd, ldd, bs, bd)
-            < _SHARE_LOST * limit
-        ):
-            return no_merge()
+    # The rest goes to the residual, as two factors of one margin each.
+    lss, lsd, ldd, bs, bd = left_to_residual(exact, scale, precision, shift)
     large, small, c, s = _eigen(lss, lsd, ldd)
     merge = Merge(
-        cost, i, j, scale, noise, label_noise, precision, shift,
+        cost, i, j, scale, noise, label_noise, z, precision, shift,
         (0.5 * (c + s) / w1, 0.5 * (c - s) / w2), large, c * bs + s * bd,
         (0.5 * (c - s) / w1, 0.5 * (-c - s) / w2), small, c * bd - s * bs,
     )  # fmt: skip
     if not (math.isfinite(cost) and _keeps_residual_proper(pair, merge)):
         return no_merge()
     return merge
+
+
+@compiled
+def bisector_margin(pair: Pair) -> float:
+    """The standardised margin of the bisector under q̃ without the sites of the pair."""
+    _, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
+    variance = (c11 + 2.0 * c12 + c22) / pair.length + merged_noise(pair)
+    return (mean1 + mean2) / math.sqrt(pair.length * max(variance, SMALLEST))
+
+
+@compiled
+def loses_little(pair: Pair, merge: Merge, limit: float) -> bool:
+    """Whether a merge loses no more than a fifth of the limit against the exact pair (eq. 15).
+
+    Without label noise nobody asks. The score E alone would take two factors that a third resembles
+    little for well kept, if that one is far from a Gaussian.
+    """
+    if merge.label_noise == 0.0:
+        return True
+    exact = exact_pair(pair)
+    _, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
+    lost = expected_log_ratio(
+        mean1, mean2, c11, c12, c22, pair.noise1, pair.noise2,
+        pair.label_noise1, pair.label_noise2, merge.label_noise,
+    ) - exact.log_z + log_probability(merge.margin, merge.label_noise)  # fmt: skip
+    left = left_to_residual(exact, merge.scale, merge.precision, merge.shift)
+    lost += log_normaliser(*exact.cavity_mean, *exact.cavity, *left)
+    return lost - expected_exponent(*exact.mean, *exact.covariance, *left) < _SHARE_LOST * limit
 
 
 @compiled
@@ -305,10 +227,16 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
     label_noise = merged_label_noise(pair.label_noise1, pair.label_noise2)
     rho2 = c12 * c12 / ((c11 + pair.noise1) * (c22 + pair.noise2))
+    uncorrelated = max(1.0 - rho2, 0.0027)
     narrowing = 1.0 - min(pair.s11 / c11, pair.s22 / c22)
-    most = min(1.15 * max(1.0 - rho2, 0.0027) ** -0.2, 1.2 + 1.8 * narrowing)
-    enough = (pair.divergence - limit) / most  # for D′ as q̃ has it
-    if most_divergence(mean, variance, noise, label_noise) <= enough:
+    least = pair.divergence - limit  # that D′ has to be
+    most = most_divergence(mean, variance, noise, label_noise)
+    # As a fifth power first: that is soon said, and enough for most pairs.
+    times = 1.15 * most / least
+    if least > 0.0 and times * times * times * times * times <= uncorrelated:
+        return False
+    enough = least / min(1.15 * uncorrelated**-0.2, 1.2 + 1.8 * narrowing)  # for D′ as q̃ has it
+    if most <= enough:
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
@@ -335,11 +263,16 @@ def most_divergence(mean: float, variance: float, noise: float, label_noise: flo
 
     Those before it, which `inverse_adf` would find, are not far from them where there is noise.
     The factor of five is D(−∞)/D(1): without noise the ratio of mean and deviation exceeds one.
+    From there on factors matter less and less, as k = h(h+z) does, the share of the variance that
+    one takes away.
     """
     if not variance > 0.0:
         return math.inf
     z = mean / math.sqrt(variance + noise)
     at_most = min(5.0, 1.0 + 1.4 * variance / noise)
+    if label_noise == 0.0 and 1.0 <= z <= 4.0:
+        k = 1.0 - inverse_mills(z)[2]
+        at_most = min(at_most, 1.0 + 10.6 * k * variance / (variance + 2.0 * noise))
     return at_most * expected_divergence(z, variance, noise, label_noise)
 
 
@@ -366,8 +299,8 @@ def best_merge(
         i, j = work.pairs[k, 0], work.pairs[k, 1]
         pair = pair_of(state, i, j, work)
         if k == first or may_cost_less(pair, min(limit, best.cost)):
-            candidate = propose(pair, i, j, limit)
-            if candidate.cost < best.cost:
+            candidate = propose(pair, i, j)
+            if candidate.cost < best.cost and loses_little(pair, candidate, limit):
                 best = candidate
     return best
 

@@ -1,0 +1,219 @@
+"""Rounds on a cluster: tasks are pure functions of a model and some rows.
+
+The client plans, and keeps nothing but the model: it goes out with each round, and comes back. Rows
+stay on the workers, which load them when their round has come. What a worker that died had done is
+done again by another, from the same model and rows, to the same bits.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from importlib.metadata import version
+from itertools import accumulate, pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import dask
+from distributed import Client, default_client, get_worker
+
+from virtualvector.dask.pieces import Piece, Pieces, classes_in, n_rows
+from virtualvector.jit.processor import processor
+from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.rounds import Span, begun, ended, rounds
+
+_SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
+
+
+class Outcome(NamedTuple):
+    """What was learned, and what was said of rows before: a future for each piece, and its rows."""
+
+    model: Any
+    predicted: list[Any]
+    lengths: list[int]
+
+
+class WrongWorker(RuntimeError):
+    """A worker has other versions than the client."""
+
+
+@functools.cache
+def environment() -> dict[str, str]:
+    """Return what results may depend on: versions, and the kind of processor."""
+    return {name: version(name) for name in _SAME} | {"processor": processor()}
+
+
+def check_environment(found: Any, expected: dict[str, str], who: str) -> None:
+    """Raise if a worker has other versions than the client.
+
+    Examples
+    --------
+    >>> from virtualvector.dask.cluster import check_environment, environment
+    >>> check_environment(environment() | {"numpy": "1.0"}, {"numpy": "2.4"}, "worker a")
+    Traceback (most recent call last):
+    virtualvector.dask.cluster.WrongWorker: worker a has numpy 1.0; expected 2.4, as the client has
+    """
+    if not isinstance(found, dict):
+        raise WrongWorker(f"{who} cannot say its versions ({found!r}); expected {expected}")
+    for name in expected:
+        if name in _SAME and found[name] != expected[name]:
+            raise WrongWorker(
+                f"{who} has {name} {found[name]}; expected {expected[name]}, as the client has"
+            )
+
+
+def client_for(client: Client | None) -> Client:
+    """Return the client to use, once all workers that there are have the same versions as it."""
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError as error:
+            raise ValueError(
+                "found no Dask client; expected one, for instance distributed.Client(), before or "
+                "as the parameter `client`"
+            ) from error
+    expected = environment()
+    found = client.run(environment, on_error="return")
+    for worker, its_own in found.items():
+        check_environment(its_own, expected, f"worker {worker}")
+    kinds = {its_own["processor"] for its_own in found.values()}
+    if len(kinds) > 1:
+        warnings.warn(
+            f"found workers with processors of the kinds {', '.join(sorted(kinds))}: which of them "
+            "learns what may show in the last digits. With NUMBA_CPU_NAME=generic on all of them "
+            "it does not.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return client
+
+
+def learned(model: Any, piece: Piece, classes: Any, place: str, expected: dict[str, str]) -> Any:
+    """Return a model that has learned a piece."""
+    model = _own(model, expected)
+    with _saying(place):
+        return model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
+
+
+def predicted_then_learned(
+    model: Any, piece: Piece, classes: Any, place: str, expected: dict[str, str]
+) -> tuple[Any, Any]:
+    """Return the same, and what was said of each row before it was learned."""
+    model = _own(model, expected)
+    with _saying(place):
+        said = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
+    return model, said
+
+
+def known(model: Any, expected: dict[str, str]) -> Any:
+    """Return a model as it came to the cluster: lost with a worker, it is there again."""
+    _check_here(expected)
+    return model
+
+
+class Rounds:
+    """Rows of some pieces, learned round by round.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Where.
+    pieces : Pieces
+        What.
+    shards : int
+        Into how many spans a round is cut.
+    """
+
+    def __init__(self, client: Client, pieces: Pieces, shards: int) -> None:
+        self._client, self._pieces, self._shards = client, pieces.pieces, shards
+        self._expected = environment()
+        self._loaded: dict[int, Any] = {}
+        lengths = pieces.lengths
+        if lengths is None:
+            lengths = self._of_each(n_rows)
+        self._bounds = list(accumulate(lengths, initial=0))
+        if self._bounds[-1] == 0:
+            raise ValueError("found no rows; expected one at least")
+
+    def classes(self) -> list[Any]:
+        """Return the classes of each piece."""
+        return self._of_each(classes_in)
+
+    def _of_each(self, count: Callable[[Piece], Any]) -> list[Any]:
+        """Return something small of every piece; none is kept for that."""
+        lazy = [dask.delayed(count, pure=False)(piece) for piece in self._pieces]
+        found: list[Any] = self._client.gather(self._client.compute(lazy))
+        return found
+
+    def learn(self, model: BayesianLinearClassifier, predict: bool, classes: Any) -> Outcome:
+        """Learn all rows; tell what was said of each before it was learned, if asked to."""
+        n_seen = 0 if model._route is None else model.n_seen_
+        predicted: list[Any] = []
+        lengths: list[int] = []
+        for spans in rounds(n_seen, self._bounds[-1], self._shards):
+            common = self._submit(known, model, self._expected)
+            start = common if len(spans) == 1 else self._submit(begun, common)
+            declared = classes if model._route is None else None
+            shards = []
+            for span in spans:
+                shard = start
+                for piece, size, place in self._slices(span):
+                    task = (shard, piece, declared, place, self._expected)
+                    if predict:
+                        both = self._submit(predicted_then_learned, *task)
+                        shard = self._submit(itemgetter(0), both)
+                        predicted.append(self._submit(itemgetter(1), both))
+                        lengths.append(size)
+                    else:
+                        shard = self._submit(learned, *task)
+                shards.append(shard)
+            model = self._submit(ended, common, shards).result()
+            self._unload(spans[-1].stop)
+        return Outcome(model, predicted, lengths)
+
+    def _submit(self, function: Any, *arguments: Any) -> Any:
+        return self._client.submit(function, *arguments, pure=False)
+
+    def _slices(self, span: Span) -> Iterator[tuple[Any, int, str]]:
+        """Yield what a span has of each piece: a future, how many rows, and what to call it."""
+        for k, (first, last) in enumerate(pairwise(self._bounds)):
+            start, stop = max(first, span.start), min(last, span.stop)
+            if start < stop:
+                piece = self._load(k)
+                if (start, stop) != (first, last):
+                    piece = self._submit(Piece.cut, piece, start - first, stop - first)
+                yield piece, stop - start, f"piece {k} of the rows, from its row {start - first} on"
+
+    def _load(self, k: int) -> Any:
+        if k not in self._loaded:
+            self._loaded[k] = self._client.compute(self._pieces[k])
+        return self._loaded[k]
+
+    def _unload(self, stop: int) -> None:
+        for k in [k for k in self._loaded if self._bounds[k + 1] <= stop]:
+            del self._loaded[k]
+
+
+def _own(model: Any, expected: dict[str, str]) -> Any:
+    """Return a copy to learn with: threads of one process share what they are given."""
+    _check_here(expected)
+    return copy(model)
+
+
+@contextmanager
+def _saying(place: str) -> Iterator[None]:
+    """Let errors say where the rows are that they count."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+
+
+def _check_here(expected: dict[str, str]) -> None:
+    """Raise if this worker, which may have come late, has other versions than the client."""
+    found = environment()
+    if found != expected:
+        check_environment(found, expected, f"worker {get_worker().address}")

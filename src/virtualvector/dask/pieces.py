@@ -1,0 +1,126 @@
+"""Dask collections as pieces: tables of some rows each, wherever they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import dask
+import dask.array
+import numpy as np
+from dask.delayed import Delayed
+
+from virtualvector.types import Labels
+
+
+class Piece(NamedTuple):
+    """Some rows, their labels and their weights, on a worker."""
+
+    rows: Any
+    labels: Any
+    weights: Any = None
+
+    def cut(self, start: int, stop: int) -> Piece:
+        """Return some of them."""
+        return Piece(*(None if each is None else _cut(each, start, stop) for each in self))
+
+
+class Pieces(NamedTuple):
+    """Lazy pieces, and how many rows each has, as far as that is known without looking."""
+
+    pieces: list[Delayed]
+    lengths: list[int] | None
+
+
+def is_collection(X: Any) -> bool:
+    """Whether rows are in a cluster: a Dask collection, or a list of delayed pieces."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(each, Delayed) for each in X)
+    return bool(dask.is_dask_collection(X))
+
+
+def delayed_pieces(X: Any, name: str) -> list[Delayed]:
+    """Return the pieces of a collection, each with all columns."""
+    if not is_collection(X):
+        raise TypeError(
+            f"{name} is of type {type(X).__name__}; expected a Dask array, a Dask data frame or a "
+            "list of delayed pieces. What is in memory here is for VVMClassifier."
+        )
+    if isinstance(X, list | tuple):
+        return list(X)
+    if isinstance(X, Delayed):
+        return [X]
+    if isinstance(X, dask.array.Array):
+        if X.ndim == 2:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    return list(X.to_delayed())
+
+
+def known_lengths(X: Any) -> list[int] | None:
+    """Return how many rows each piece has, if that is known without looking."""
+    if isinstance(X, dask.array.Array) and not any(math.isnan(n) for n in X.chunks[0]):
+        return list(X.chunks[0])
+    return None
+
+
+def pieces_of(X: Any, y: Any, sample_weight: Any = None) -> Pieces:
+    """Return rows with labels and weights, which have to be cut alike, unless all are arrays."""
+    lengths = known_lengths(X)
+    pieces = [delayed_pieces(X, "X")]
+    for each, name in ((y, "y"), (sample_weight, "sample_weight")):
+        if each is None and name != "y":
+            pieces.append([dask.delayed(None)] * len(pieces[0]))
+            continue
+        own = known_lengths(each)
+        if own is not None and lengths is not None and own != lengths:
+            if sum(own) != sum(lengths):
+                raise ValueError(
+                    f"X has {sum(lengths)} rows and {name} {sum(own)}; expected as many"
+                )
+            each = each.rechunk((tuple(lengths),))
+        pieces.append(delayed_pieces(each, name))
+        if len(pieces[-1]) != len(pieces[0]):
+            raise ValueError(
+                f"X has {len(pieces[0])} pieces and {name} {len(pieces[-1])}; expected as many, "
+                "with the same rows"
+            )
+    as_piece = dask.delayed(Piece, pure=False)
+    return Pieces([as_piece(*each) for each in zip(*pieces, strict=True)], lengths)
+
+
+def n_rows(piece: Piece) -> int:
+    """Return how many rows a piece has, or raise if labels or weights are not as many."""
+    counts = [len(each) for each in piece if each is not None]
+    if len(set(counts)) > 1:
+        raise ValueError(f"found a piece with {counts[0]} rows and {counts[1:]} labels and weights")
+    return counts[0]
+
+
+def classes_in(piece: Piece) -> Labels:
+    """Return the classes of those rows that are not left out."""
+    labels = np.asarray(piece.labels)
+    if piece.weights is not None:
+        labels = labels[np.asarray(piece.weights) > 0.0]
+    return np.unique(labels)
+
+
+def lazily(
+    say: Callable[[Any, Any], Any], model: Any, X: Any, dtype: Any, columns: tuple[int, ...]
+) -> Any:
+    """Return a Dask array of what a model says of each row, computed when it is asked for."""
+    pieces = delayed_pieces(X, "X")
+    lengths: Sequence[float] = known_lengths(X) or [math.nan] * len(pieces)
+    # The model is in the graph once, by a name that no other has.
+    model = dask.delayed(model, pure=False)
+    said = dask.delayed(say, pure=False)
+    arrays = [
+        dask.array.from_delayed(said(model, piece), (length, *columns), dtype=dtype)
+        for piece, length in zip(pieces, lengths, strict=True)
+    ]
+    return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
+
+
+def _cut(piece: Any, start: int, stop: int) -> Any:
+    return piece.iloc[start:stop] if hasattr(piece, "iloc") else piece[start:stop]

@@ -1,0 +1,89 @@
+"""Rounds: shards learn side by side from one posterior, then it is pooled, and so on.
+
+What hurts pooling is how far a posterior moves while shards do not know of each other. So the first
+rows are learned by one shard alone, and each round after that is as long as a share of all rows
+before it. The plan follows from numbers of rows and shards alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import NamedTuple, TypeVar
+
+from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.learners.pooling import known_together
+from virtualvector.posterior import shard_start
+
+Model = TypeVar("Model", bound=BayesianLinearClassifier)
+
+# Both were chosen after looking at the log-loss of six data sets: 128 rows alone, or rounds of
+# half as many rows as came before, were up to 2 % worse than one machine, these within 1 %.
+_ALONE = 256  # rows that one shard learns before there are rounds
+_SHARE = 4  # rounds have a fourth of the rows before them
+
+
+class Span(NamedTuple):
+    """Rows that one shard learns in a round: from one number to another."""
+
+    start: int
+    stop: int
+
+
+def rounds(n_seen: int, n_rows: int, shards: int) -> Iterator[list[Span]]:
+    """Yield the spans of each round in which some rows are learned, after those seen before.
+
+    Parameters
+    ----------
+    n_seen : int
+        How many rows were learned before.
+    n_rows : int
+        How many there are to learn; spans count from the first of them.
+    shards : int
+        Into how many spans a round is cut, where it has as many rows.
+
+    Examples
+    --------
+    >>> from virtualvector.learners.rounds import rounds
+    >>> [[span.stop - span.start for span in each] for each in rounds(0, 460, 3)]
+    [[256], [22, 21, 21], [27, 27, 26], [20, 20, 20]]
+    """
+    done = 0
+    while done < n_rows:
+        before = n_seen + done
+        alone = before < _ALONE
+        stop = min(n_rows, done + (_ALONE - before if alone else before // _SHARE))
+        yield _cut(done, stop, 1 if alone else shards)
+        done = stop
+
+
+def _cut(start: int, stop: int, shards: int) -> list[Span]:
+    size, longer = divmod(stop - start, shards)
+    spans = []
+    for k in range(min(shards, stop - start)):
+        end = start + size + (k < longer)
+        spans.append(Span(start, end))
+        start = end
+    return spans
+
+
+def begun(model: Model) -> Model:
+    """Return the model that a shard goes on from: the same Gaussian, with no points of its own."""
+    known = model._posterior
+    unseen = None if known.unseen is None else shard_start(known.unseen)
+    return _with(model, known.with_states(tuple(map(shard_start, known.states)), unseen))
+
+
+def ended(model: Model, shards: Sequence[Model]) -> Model:
+    """Return what shards that went on from a model know together."""
+    if len(shards) == 1:
+        return shards[0]
+    learned = known_together([shard._posterior for shard in shards], model._posterior)
+    return _with(model, learned)
+
+
+def _with(model: Model, learned: OneVsRest) -> Model:
+    model = copy(model)
+    model._keep(learned)
+    return model

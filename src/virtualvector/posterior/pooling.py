@@ -1,0 +1,371 @@
+"""What several shards have learned apart, as one posterior.
+
+All start from a common posterior q₀ = r₀ ∏ f(b), over points B₀, and shard k ends at
+q_k = r_k ∏ f(b), over points B_k. What each has learned since is a quotient, and together they know
+
+    q ∝ q₀ ∏ₖ (q_k / q₀).
+
+Residuals are Gaussians, whose precisions and linear terms add up; factors of points that a shard
+still has cancel. Of a point of B₀ that shard k has lost, the site that it had in q₀ is divided out
+of r_k: there the shard put what it made of it. With Λ the precisions of residuals,
+
+    Λ = Λ₀ + Σₖ (Λ_k − Λ₀ − Σ τbbᵀ),   over the points b of B₀ that shard k has lost,
+
+the same for linear terms, and points B₀ ∪ B₁ ∪ …; then EP runs to its end, and points are reduced
+to as many as there may be. A shard may thus go on from q₀ itself, or from its Gaussian q̃₀ with no
+points (`shard_start`). Without points the product of the Gaussians is exact.
+
+With label noise the sum of precisions need not be one. Along directions in which r would become
+more than a hundred times wider than r₀ the news is left out, and r is there what r₀ was.
+
+The order of shards does not matter to any bit: they are sorted by what they have learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from virtualvector.jit.compiled import compiled
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.precision import (
+    add_news,
+    add_to_lower,
+    cholesky,
+    divide_by_factor,
+    leave_out_widening,
+    multiply_lower,
+    solve,
+    solve_rows,
+    solve_transposed,
+)
+from virtualvector.kernels.triangular import add_scaled, dot, multiply
+from virtualvector.posterior.approximation import refresh, reproject
+from virtualvector.posterior.engine import moved
+from virtualvector.posterior.ep import propagate
+from virtualvector.posterior.gaussian import Gaussian, gaussian
+from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH
+from virtualvector.posterior.reduction.pairs import write_distances
+from virtualvector.posterior.reduction.reduce import (
+    MAY_MERGE,
+    reduce_by_one,
+    reduce_contradicted,
+)
+from virtualvector.posterior.residual.full import flush
+from virtualvector.posterior.settings import Settings, Strategy, plain
+from virtualvector.posterior.state import (
+    DIVERGENCE_LOST,
+    EVICTED,
+    IGNORED,
+    MERGED,
+    POINTS,
+    ROWS,
+    SWEEPS,
+    UNSETTLED,
+    State,
+    copy_state,
+    empty_state,
+)
+from virtualvector.posterior.step import merge_or_evict, rebuild
+from virtualvector.posterior.workspace import KernelArguments, arguments_for, parts_at
+from virtualvector.types import Array, IntArray
+
+_MOST_SWEEPS = 200  # of EP over all points: it ends by itself unless it has no fixed point
+_CAPACITY = 64  # as `empty_state` has it
+_ONE_ROW = (
+    np.zeros((1, 1)),
+    np.ones(1),
+)  # nobody learns it: what happens to points is recorded there
+
+
+class Points(NamedTuple):
+    """Some virtual points of a state, with their sites."""
+
+    points: Array
+    margin_noises: Array
+    label_noises: Array
+    row_numbers: IntArray
+    site_precisions: Array
+    site_shifts: Array
+
+    @classmethod
+    def of(cls, state: State) -> Points:
+        """Return those of a state, in its memory."""
+        return cls._make(getattr(state, name)[: state.counts[POINTS]] for name in cls._fields)
+
+    def at(self, which: Sequence[int]) -> Points:
+        """Return some of them."""
+        return Points._make(array[list(which)] for array in self)
+
+    def factors(self) -> list[bytes]:
+        """Return what tells the factor of each point from all others."""
+        columns = (self.points, self.margin_noises[:, np.newaxis], self.label_noises[:, np.newaxis])
+        return [row.tobytes() for row in np.hstack(columns)]
+
+
+def shard_start(state: State) -> State:
+    """Return the Gaussian q̃ of a state, with no points: what a shard may start from.
+
+    It counts the points as evicted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian, learn, shard_start
+    >>> settings = Settings(buffer_size=5)
+    >>> state, _ = learn(empty_state(2, settings), np.eye(2), np.ones(2), settings)
+    >>> bool(np.all(shard_start(state).mean == gaussian(state).mean))
+    True
+    """
+    start, q = copy_state(state), gaussian(state)
+    start.counts[EVICTED] += start.counts[POINTS]
+    start.counts[POINTS] = 0
+    for name in ("products", "gram", "margins", "covariances", "distances"):
+        getattr(start, name)[:] = 0.0
+    start.mean[:], start.factor[:] = q.mean, q.factor
+    if len(start.weight_mean):
+        start.weight_mean[:], start.weight_factor[:] = q.mean, q.factor
+    return start
+
+
+def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
+    """Return what shards that started from a common posterior know together.
+
+    Parameters
+    ----------
+    shards : sequence of State
+        What each has learned, from rows of its own, since ``common`` or ``shard_start(common)``.
+        A single one is returned as it is.
+    common : State
+        What all of them started from; `empty_state` if that was the prior.
+    settings : Settings
+        How all of them have learned, without a half-life.
+
+    Returns
+    -------
+    State
+        A proper posterior that can learn on, the same to the last bit in any order of the shards.
+        Counts, evidence and losses are those of all rows together. Points are numbered as the
+        last of all rows, in the order in which they came to their shards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Settings, empty_state, gaussian, learn, pool
+    >>> settings = Settings(buffer_size=0, margin_noise=1.0)
+    >>> prior = empty_state(2, settings)
+    >>> one, _ = learn(prior, np.array([[1.0, 0.0]]), np.ones(1), settings)
+    >>> other, _ = learn(prior, np.array([[0.0, 1.0]]), np.ones(1), settings)
+    >>> gaussian(pool([one, other], prior, settings)).mean.round(3)
+    array([0.564, 0.564])
+    """
+    if settings.half_life < math.inf:
+        raise ValueError(
+            f"found half_life = {settings.half_life:g}; expected none to pool posteriors: each has "
+            "forgotten some of what all have in common"
+        )
+    if len(shards) < 2:
+        return copy_state(shards[0] if shards else common)
+    shards = sorted(shards, key=content_of)
+    known = Points.of(common)
+    lost, brought = zip(*(_compared(known, Points.of(shard)) for shard in shards), strict=True)
+    points = Points._make(np.concatenate(each) for each in zip(known, *brought, strict=True))
+    points = points.at(np.argsort(points.row_numbers, kind="stable").tolist())
+    n = len(points.points)
+    counts, sums = (_added_up(shards, common, name) for name in ("counts", "sums"))
+    _make_up(counts, n)
+
+    most = n if settings.strategy == Strategy.NEVER else settings.buffer_size
+    roomy = settings._replace(buffer_size=max(n, settings.buffer_size), max_sweeps=_MOST_SWEEPS)
+    state = _assembled(_residual(shards, common, lost), points, counts, sums, roomy)
+    arguments = arguments_for(state, roomy, *_ONE_ROW)
+    _reduced(arguments, most)
+    state.counts[SWEEPS] = counts[SWEEPS]  # those of rows
+    most_unsettled = 2 * counts[ROWS] if settings.label_noise > 0.0 else state.counts[EVICTED]
+    state.counts[UNSETTLED] = min(state.counts[UNSETTLED], most_unsettled)
+    # There is no way back from weight space.
+    margin_space = None if all(len(shard.gram) for shard in shards) else False
+    capacity = max(_CAPACITY, int(state.counts[POINTS]))
+    pooled = empty_state(len(state.mean), settings, capacity, margin_space)
+    table = StructTable(moved(arguments._replace(settings=plain(settings)), pooled))
+    rebuild(table.address, True)
+    return pooled
+
+
+def _added_up(shards: Sequence[State], common: State, name: str) -> Any:
+    """Return counts or sums over all rows: those of the common posterior once."""
+    start = getattr(common, name)
+    return start + np.sum([getattr(shard, name) - start for shard in shards], axis=0)
+
+
+def _make_up(counts: IntArray, n_points: int) -> None:
+    """Let each row be a point, or evicted, merged or ignored.
+
+    Of the common points, what shards have lost and counted as gone is there again.
+    """
+    counts[POINTS] = n_points
+    gone = counts[ROWS] - n_points - counts[IGNORED]
+    counts[MERGED] = min(counts[MERGED], gone)
+    counts[EVICTED] = gone - counts[MERGED]
+
+
+def content_of(state: State) -> tuple[bytes, bytes]:
+    """Return digests of what a state has learned, to sort by.
+
+    What `mirror` leaves as it is comes first: with all labels swapped the order is the same.
+    """
+    points = Points.of(state)
+    lengths = np.abs(state.mean), np.abs(points.points)
+    sites = points.site_precisions, points.site_shifts
+    unsigned = _digest(state.counts, state.sums, state.factor, *lengths, *sites)
+    return unsigned, _digest(state.mean, *points)
+
+
+def _digest(*arrays: Any) -> bytes:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+def _compared(known: Points, own: Points) -> tuple[Points, Points]:
+    """Return which of the known points a shard has not among its own, and which of these are new.
+
+    By the factor, whatever row brought it: equal factors cancel.
+    """
+    left: dict[bytes, list[int]] = {}
+    for place, factor in enumerate(known.factors()):
+        left.setdefault(factor, []).append(place)
+    new = []
+    for place, factor in enumerate(own.factors()):
+        if left.get(factor):
+            left[factor].pop()
+        else:
+            new.append(place)
+    return known.at(sorted(place for places in left.values() for place in places)), own.at(new)
+
+
+def _residual(shards: Sequence[State], common: State, lost: Sequence[Points]) -> Gaussian:
+    """Return r = r₀ ∏ (r_k / r₀) over shards, divided by the sites of what each has lost."""
+    d = len(common.mean)
+    # In units of r₀, where its own precision is the identity and its linear term zero.
+    precision, linear = np.eye(d), np.zeros(d)
+    matrix, vector = np.empty((d, d)), np.empty(d)
+    for shard, gone in zip(shards, lost, strict=True):
+        matrix[:], vector[:] = common.factor, shard.mean - common.mean
+        add_shard(shard.factor, matrix, vector, precision, linear)
+        divide_by_sites(
+            common.mean, common.factor, np.ascontiguousarray(gone.points),
+            gone.site_precisions, gone.site_shifts, precision, linear, vector,
+        )  # fmt: skip
+    if not cholesky(precision, SMALLEST_GROWTH, matrix):
+        leave_out_widening(precision, linear, SMALLEST_GROWTH, np.eye(d))
+    cholesky(precision, 0.0, matrix)
+    mean, factor = common.mean.copy(), common.factor.copy()
+    divide(matrix, linear, mean, factor)
+    return Gaussian(mean, factor)
+
+
+@compiled
+def add_shard(
+    factor: Array, relative: Array, offset: Array, precision: Array, linear: Array
+) -> None:
+    """Add what r_k knows more than r₀, whose factor is in ``relative``, in units of r₀.
+
+    ``offset`` has m_k − m₀. With L = U₀U_k⁻¹ the precision of r_k is LLᵀ, its linear term
+    LU_k⁻ᵀ(m_k − m₀). Both vectors, and ``relative``, are used up.
+    """
+    divide_by_factor(factor, relative)
+    solve_transposed(factor, offset)
+    add_news(relative, precision)
+    multiply_lower(relative, offset, linear)
+
+
+@compiled
+def divide_by_sites(
+    mean: Array, factor: Array, points: Array, precisions: Array, shifts: Array,
+    precision: Array, linear: Array, product: Array,
+) -> None:  # fmt: skip
+    """Take sites exp(νu − ½τu²), u = bᵀw, out of precision and linear term in units of r₀."""
+    for i in range(points.shape[0]):
+        multiply(factor, points[i], product)
+        add_to_lower(precision, -precisions[i], product)
+        add_scaled(linear, precisions[i] * dot(points[i], mean) - shifts[i], product)
+
+
+@compiled
+def divide(cholesky_factor: Array, linear: Array, mean: Array, factor: Array) -> None:
+    """Give r₀ the precision CCᵀ and the linear term that were found in its units, in place."""
+    solve_rows(cholesky_factor, factor)
+    solve(cholesky_factor, linear)
+    for j in range(linear.shape[0]):
+        add_scaled(mean, linear[j], factor[j, : j + 1])
+
+
+def _assembled(
+    residual: Gaussian, points: Points, counts: IntArray, sums: Array, settings: Settings
+) -> State:
+    """Return a residual and points, numbered as the last of all rows, as a state."""
+    n, d = points.points.shape
+    state = empty_state(d, settings, capacity=max(n, 1), margin_space=n <= d)
+    state.mean[:], state.factor[:] = residual
+    state.counts[:], state.sums[:] = counts, sums
+    numbers = np.arange(n) + (counts[ROWS] - n)
+    for name, array in points._replace(row_numbers=numbers)._asdict().items():
+        getattr(state, name)[:n] = array
+    return state
+
+
+def _reduced(arguments: KernelArguments, n_points: int) -> None:
+    """Run EP to its end, lose points until so many are left, and run EP again."""
+    table = StructTable(arguments)
+    assemble(table.address)
+    run_to_the_end(table.address)
+    while evict_surplus(table.address, n_points):
+        merge_or_evict(table.address, 0)
+    run_to_the_end(table.address)
+
+
+@compiled
+def assemble(address: int) -> None:
+    """Compute all that follows from points and residual."""
+    state, _, work, _ = parts_at(address)
+    if state.distances.shape[0] > 0:
+        for n in range(state.counts[POINTS]):
+            write_distances(state, n, work)
+    reproject(state, work)
+
+
+@compiled
+def run_to_the_end(address: int) -> None:
+    """Run EP until nothing moves; while there is no fixed point, the most contradicted point goes.
+
+    That is without noise: rows of different shards can contradict each other.
+    """
+    state, settings, work, _ = parts_at(address)
+    while state.counts[POINTS] > 0:
+        _, served = propagate(state, settings, False, work)
+        if served:
+            break
+        refresh(state, work)
+        reduce_contradicted(state, settings, work)
+        state.counts[EVICTED] += 1
+        state.counts[UNSETTLED] += 1
+    flush(state, work)
+
+
+@compiled
+def evict_surplus(address: int, n_points: int) -> bool:
+    """Evict points until so many are left, or two may merge rather; return whether they may."""
+    state, settings, work, _ = parts_at(address)
+    while state.counts[POINTS] > n_points:
+        reduction = reduce_by_one(state, settings, work)
+        if reduction.event == MAY_MERGE:
+            return True
+        state.counts[EVICTED] += 1
+        state.sums[DIVERGENCE_LOST] += reduction.divergence
+    return False

@@ -1,0 +1,227 @@
+"""Learners on a real Dask cluster."""
+
+import os
+import pickle
+import signal
+import threading
+from copy import copy
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import virtualvector
+from virtualvector import ADFClassifier, VVMClassifier
+from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
+from virtualvector.dask.cluster import Rounds, WrongWorker, environment
+from virtualvector.dask.pieces import pieces_of
+from virtualvector.learners.rounds import begun, ended, rounds
+
+
+def table(seed=0, n=700, n_classes=2):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 5))
+    scores = rows[:, :n_classes] + 0.7 * rng.normal(size=(n, n_classes))
+    return rows, np.array(["a", "b", "c"])[np.argmax(scores, axis=1)]
+
+
+def in_parts(rows, labels, size=200):
+    return da.from_array(rows, chunks=(size, -1)), da.from_array(labels, chunks=size)
+
+
+def a_cluster(n_workers, **options):
+    return LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **options
+    )
+
+
+@pytest.fixture(scope="module")
+def client():
+    with a_cluster(2, processes=False) as workers, Client(workers) as client:
+        yield client
+
+
+def same(one, other):
+    """Whether two models know the same, to the last bit."""
+    return pickle.dumps(one._posterior.states) == pickle.dumps(other._posterior.states)
+
+
+@pytest.mark.parametrize(
+    ("kind", "local", "more"),
+    [
+        (DaskVVMClassifier, VVMClassifier, {"buffer_size": 8}),
+        (DaskADFClassifier, ADFClassifier, {}),
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_cluster_does_what_the_plan_says_to_the_last_bit(client, kind, local, more, n_classes):
+    rows, labels = table(n_classes=n_classes)
+    model = kind(shards=3, margin_noise=0.5, **more).fit(*in_parts(rows, labels))
+    expected = local(margin_noise=0.5, **more)
+    classes = np.unique(labels)
+    for spans in rounds(0, len(rows), 3):
+        start = expected if len(spans) == 1 else begun(expected)
+        shards = [
+            copy(start).partial_fit(rows[a:b], labels[a:b], None if a else classes)
+            for a, b in spans
+        ]
+        expected = ended(expected, shards)
+    assert same(model.to_local(), expected)
+    assert model.n_seen_ == len(rows)
+
+
+def test_neither_parts_nor_workers_change_a_bit(client):
+    rows, labels = table()
+    model = DaskVVMClassifier(margin_noise=0.5).fit(*in_parts(rows, labels))
+    for size in (33, 700):
+        again = DaskVVMClassifier(margin_noise=0.5).fit(*in_parts(rows, labels, size))
+        assert same(model, again)
+    with a_cluster(1, processes=False) as workers, Client(workers) as other:
+        again = DaskVVMClassifier(margin_noise=0.5, client=other).fit(*in_parts(rows, labels))
+    assert same(model, again)
+
+
+def test_arrays_frames_and_delayed_pieces_are_the_same_rows(client):
+    rows, labels = table()
+    weights = np.where(rows[:, 4] > 0, 2.0, 1.0)
+    chunks = da.from_array(weights, chunks=200)
+    model = DaskADFClassifier(margin_noise=0.5).fit(*in_parts(rows, labels), chunks)
+    pieces = [slice(0, 100), slice(100, 100), slice(100, 700)]
+    delayed = [[dask.delayed(each[piece]) for piece in pieces] for each in (rows, labels, weights)]
+    assert same(DaskADFClassifier(margin_noise=0.5).fit(*delayed), model)
+    frame = pd.DataFrame(rows, columns=list("vwxyz")).assign(label=labels, weight=weights)
+    import dask.dataframe as dd
+
+    frames = dd.from_pandas(frame, npartitions=3)
+    named = DaskADFClassifier(margin_noise=0.5)
+    named.fit(frames[list("vwxyz")], frames["label"], frames["weight"])
+    assert same(named, model)
+    assert named.feature_names_in_.tolist() == list("vwxyz")
+    said = named.predict_proba(frames[list("vwxyz")]).compute()
+    assert np.array_equal(said, model.predict_proba(rows))
+
+
+def test_predictions_are_lazy_and_those_of_the_ordinary_model(client, tmp_path):
+    rows, labels = table(n_classes=3)
+    X, y = in_parts(rows, labels)
+    model = DaskVVMClassifier(margin_noise=0.5, buffer_size=5).fit(X, y)
+    model.save(tmp_path / "m.vvm")
+    local = virtualvector.load(tmp_path / "m.vvm")
+    assert type(local) is VVMClassifier
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        lazy = getattr(model, name)(X)
+        assert dask.is_dask_collection(lazy)
+        expected = getattr(local, name)(rows)
+        assert lazy.shape == expected.shape
+        assert lazy.dtype == expected.dtype
+        assert np.array_equal(lazy.compute(), expected)
+    assert model.score(X, y) == local.score(rows, labels)
+
+
+def test_every_row_is_predicted_before_it_is_learned(client):
+    """No prediction depends on the label of its own row, nor on those of later rounds."""
+    rows, labels = table()
+    said = DaskVVMClassifier(margin_noise=0.5).predict_then_learn(*in_parts(rows, labels))
+    (span,) = [b for spans in rounds(0, 700, 8) for b in spans if b.start <= 500 < b.stop]
+    turned = labels.copy()
+    turned[500] = "b" if labels[500] == "a" else "a"
+    model = DaskVVMClassifier(margin_noise=0.5)
+    again = model.predict_then_learn(*in_parts(rows, turned))
+    same_rows = np.all(said.probabilities.compute() == again.probabilities.compute(), axis=1)
+    assert same_rows[:501].all()
+    assert not same_rows[501 : span.stop].any()
+    assert np.array_equal(model.classes_, np.unique(labels))
+    assert (said.labels.compute() == labels).mean() > 0.7
+    learned = DaskVVMClassifier(margin_noise=0.5).partial_fit(
+        *in_parts(rows, turned), classes=["a", "b"]
+    )
+    assert same(learned, model)
+
+
+def test_classes_that_come_late_to_some_shards_are_known_to_all(client):
+    rows, labels = table(n_classes=3)
+    labels = np.where((np.arange(700) < 600) & (labels == "c"), "a", labels)
+    model = DaskADFClassifier(margin_noise=0.5, shards=4).partial_fit(*in_parts(rows, labels))
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    declared = DaskADFClassifier(margin_noise=0.5, shards=4).fit(*in_parts(rows, labels))
+    assert np.array_equal(model.coef_, declared.coef_)
+
+
+def test_a_call_that_fails_leaves_the_model_as_it_was_and_names_the_row(client):
+    rows, labels = table()
+    model = DaskADFClassifier(margin_noise=0.5).fit(*in_parts(rows, labels))
+    before = pickle.dumps(model)
+    rows[450, 2] = np.nan
+    with pytest.raises(
+        ValueError, match=r"piece 2 of the rows, from its row .*NaN at row \d+, col"
+    ):
+        model.partial_fit(*in_parts(rows, labels))
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (lambda X, y: (X.compute(), y), TypeError, "X is of type ndarray; expected a Dask array"),
+        (lambda X, y: (X, y[:600]), ValueError, "X has 700 rows and y 600"),
+        (lambda X, y: (X, [dask.delayed([1])]), ValueError, "X has 4 pieces and y 1"),
+        (lambda X, y: (X[:0], y[:0]), ValueError, "found no rows"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(client, arguments, error, words):
+    with pytest.raises(error, match=words):
+        DaskADFClassifier().fit(*arguments(*in_parts(*table())))
+
+
+def test_workers_of_other_versions_are_refused_at_the_start(client, monkeypatch):
+    true = environment()
+
+    def patched():
+        here = threading.current_thread() is threading.main_thread()
+        return true if here else true | {"numba": "0.1"}
+
+    monkeypatch.setattr(cluster, "environment", patched)
+    with pytest.raises(WrongWorker, match=r"worker inproc://.* has numba 0.1; expected"):
+        DaskADFClassifier().fit(*in_parts(*table()))
+
+
+def test_a_worker_that_comes_late_with_other_versions_is_refused(client):
+    plan = Rounds(client, pieces_of(*in_parts(*table())), 2)
+    plan._expected = environment() | {"numpy": "1.0"}
+    with pytest.raises(WrongWorker, match=f"has numpy {np.__version__}; expected 1.0"):
+        plan.learn(ADFClassifier(), False, None)
+
+
+def test_parameters_are_checked_and_a_client_is_asked_for(client):
+    X, y = in_parts(*table())
+    with pytest.raises(ValueError, match="'shards' parameter"):
+        DaskADFClassifier(shards=0).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight='balanced' is not supported on Dask"):
+        DaskADFClassifier(class_weight="balanced").fit(X, y)
+
+
+def _loaded(piece, mark):
+    """Return a piece of the rows; the first worker that loads it dies of it."""
+    if mark is not None and not os.path.exists(mark):
+        open(mark, "x").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return piece
+
+
+def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
+    rows, labels = table()
+    expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
+    pieces = np.array_split(np.arange(700), 4)
+    marks = [None, str(tmp_path / "first"), str(tmp_path / "second"), None]
+    load = dask.delayed(_loaded, pure=False)
+    X = [load(rows[piece], mark) for piece, mark in zip(pieces, marks, strict=True)]
+    y = [dask.delayed(labels[piece]) for piece in pieces]
+    with a_cluster(2, processes=True) as workers, Client(workers) as other:
+        model = DaskVVMClassifier(margin_noise=0.5, client=other)
+        model.partial_fit(X, y, classes=["a", "b"])
+    assert os.path.exists(marks[1])
+    assert os.path.exists(marks[2])
+    assert same(model, expected)

@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("river", reason="river is not installed")
