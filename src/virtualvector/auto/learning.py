@@ -31,8 +31,9 @@ def predict(committee: Committee, inputs: Array) -> Array:
     if committee.alone:
         alone: Array = of_experts[0]
         return alone
-    stated = np.empty((2, *of_experts.shape[1:]))
-    stated[0] = np.tensordot(committee.weights[awake], of_experts, axes=1)
+    stated = np.zeros((2, *of_experts.shape[1:]))
+    for e, probabilities in zip(awake, of_experts, strict=True):
+        stated[0] += committee.weights[e] * probabilities
     nothing = np.zeros(0, np.int64)
     _pool(of_experts, nothing, WHOLE, committee.pool.of(awake), False, stated[1])
     return _corrected(stated, nothing, WHOLE, committee.corrections.copy(), learn=False)
