@@ -7,7 +7,8 @@ import pytest
 
 from virtualvector import Expert
 from virtualvector.auto.experts import DEFAULT, check_expert, usual_experts
-from virtualvector.auto.feature_space import SQUARE, FeatureSpace
+from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.kernels.views import SQUARE
 
 
 def space(n_inputs=7, n_numbers=5, n_frequencies=40):
@@ -33,7 +34,7 @@ def test_features_of_few_columns_are_cosines_and_sines_of_these_alone(columns, d
     expert = Expert(0.5, 0.1, columns=columns, detail=detail)
     view = space().view(expert)
     seen = space().look([view], rows())[view]
-    frequencies = space().frequencies(columns, 0)
+    frequencies = space().frequencies((columns, 0))
     assert np.all(np.count_nonzero(frequencies, axis=1) == columns)
     # The bandwidth is in typical distances along so many columns, each of variance one.
     phases = rows() @ frequencies.T / (0.5 * math.sqrt(2 * space().spread))
@@ -63,11 +64,11 @@ def test_features_of_few_columns_have_the_kernel_of_a_mean_over_columns(columns)
 
 
 def test_all_columns_are_seen_about_equally_often():
-    counts = np.count_nonzero(space(n_inputs=5).frequencies(2, 0), axis=0)
+    counts = np.count_nonzero(space(n_inputs=5).frequencies((2, 0)), axis=0)
     assert counts.sum() == 80
     assert counts.min() >= 12
     assert counts.max() <= 20
-    numbers = np.count_nonzero(space().frequencies(1, 0), axis=0)
+    numbers = np.count_nonzero(space().frequencies((1, 0)), axis=0)
     assert numbers[:5].tolist() == [8] * 5
     assert not numbers[5:].any()
 

@@ -6,32 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
-from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert, checked_experts, usual_experts
 from virtualvector.auto.plan import given_up
-from virtualvector.auto.sketch import Sketch, sketch_of
+from virtualvector.auto.rows import TakesRows
+from virtualvector.auto.sketch import Sketch
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.encoder import Encoder
 from virtualvector.posterior.state import counters
-from virtualvector.types import Array, Labels
+from virtualvector.types import Array
 
 CELLS_AT_ONCE = 2**22  # inputs of rows that are in memory
 
 
-class CommitteeAttributes(BaseEstimator):
+class CommitteeAttributes(TakesRows):
     """The attributes of `AutoVVMClassifier`, which describes them."""
 
     experts: Sequence[Expert] | None
-    classes_: Labels
-    n_features_in_: int
-    _committee: Committee
-    _encoder: Encoder
-    _categorical: list[bool]
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
@@ -63,7 +57,8 @@ class CommitteeAttributes(BaseEstimator):
     def n_seen_(self) -> int:
         """The number of rows learned."""
         check_is_fitted(self)
-        return self._committee.n_rows
+        route = self._route
+        return self._committee.n_rows if route is None else route.n_seen
 
     @property
     def n_missing_(self) -> Any:
@@ -100,7 +95,8 @@ class CommitteeAttributes(BaseEstimator):
         """What the budget did not pay for, in words; nothing, unless rows are very wide."""
         check_is_fitted(self)
         committee, n_inputs = self._committee, self._encoder.n_inputs
-        return given_up(self._wanted(), committee.at_start, n_inputs, committee.feature_space)
+        wanted = self._wanted(self._encoder)
+        return given_up(wanted, committee.at_start, n_inputs, committee.feature_space)
 
     @property
     @of_one_moment
@@ -151,20 +147,16 @@ class CommitteeAttributes(BaseEstimator):
         places = [f"x{k}" for k in range(self.n_features_in_)]
         return self._encoder.labels(list(getattr(self, "feature_names_in_", places)))
 
-    def _wanted(self) -> tuple[Expert, ...]:
+    def _wanted(self, encoder: Encoder) -> tuple[Expert, ...]:
         """Return the experts that there should be."""
         if self.experts is not None:
             return checked_experts(self.experts)
-        encoder = self._encoder
         return usual_experts(len(encoder.counts), len(encoder.categories))
 
     @property
     def _sketch(self) -> Sketch | None:
         """What narrows rows that are too wide for the budget; None: nothing does."""
-        feature_space, most = self._committee.feature_space, self._encoder.most_inputs
-        if feature_space.most_inputs >= most:
-            return None
-        return sketch_of(most, feature_space.n_inputs, feature_space.seed)
+        return self._sketch_for(self._known)
 
     def _narrowed(self, inputs: Array) -> Array:
         """Return inputs as the committee sees them."""

@@ -21,7 +21,6 @@ from virtualvector.types import Array, Labels
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
-LONG_BLOCK = 64 * BLOCK  # rows at once where there is nothing to decide; bounds the memory
 
 
 @dataclass(frozen=True)
@@ -124,12 +123,3 @@ class Committee:
     def view(self, e: Any) -> View:
         """Return what expert e sees of a row."""
         return self.feature_space.view(self.experts[e])
-
-    def seen(self, inputs: Array) -> dict[View, Array]:
-        """Return what those awake see of each row; inputs that did not come yet are zeros."""
-        n_inputs = self.feature_space.n_inputs
-        if inputs.shape[1] != n_inputs:
-            there = inputs[:, :n_inputs]
-            inputs = np.zeros((len(inputs), n_inputs))
-            inputs[:, : there.shape[1]] = there
-        return self.feature_space.look((self.view(e) for e in np.flatnonzero(self.awake)), inputs)

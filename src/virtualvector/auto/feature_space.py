@@ -11,16 +11,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from virtualvector.auto.experts import Expert, n_posteriors, operations
+from virtualvector.auto.views import Recipe, Views
 from virtualvector.features import RandomFourierFeatures
 from virtualvector.features.categories import SLOTS
-from virtualvector.features.fourier import phases_of
-from virtualvector.kernels.fourier import write_fourier_features
+from virtualvector.kernels.views import LARGEST
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.types import Array, Labels
 
 LINEAR_SHARE = 0.5  # length of the columns beside that of the Fourier features
-SQUARE = 0.5  # what the squares of numbers come times
-_LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
 
 
 class View(NamedTuple):
@@ -61,22 +59,29 @@ class FeatureSpace(NamedTuple):
 
         Whoever sees more sees the same at the same places, and more behind it.
         """
-        views = sorted(set(views), key=lambda view: -view.n_frequencies)
-        phases: dict[tuple[int, int], Array] = {}
-        widest: dict[tuple[float | None, int], Array] = {(None, 0): inputs}
-        seen = {}
-        for view in views:
-            alike = (view.bandwidth, view.columns)
-            if view.squares:
-                seen[view] = self._with_squares(inputs)
-                continue
-            if alike not in widest:
-                widest[alike] = self._fourier_features(view, inputs, phases)
-            seen[view] = widest[alike][:, : 2 * view.n_frequencies + self.n_inputs]
-        return seen
+        room = self.views(views, len(inputs))
+        room.inputs[:] = inputs
+        return room.look(len(inputs))
 
-    def frequencies(self, columns: int, part: int) -> Array:
-        """Return the frequencies of a part of the features, for all inputs that may ever come."""
+    def views(self, views: Iterable[View], n_rows: int) -> Views:
+        """Return room for what is seen of so many rows."""
+        recipes = {view: self._recipe(view) for view in views}
+        return Views(n_rows, self.n_inputs, recipes, self.frequencies)
+
+    def _recipe(self, view: View) -> Recipe:
+        if view.bandwidth is None:
+            return Recipe((), 1.0, 1.0, self.n_numbers if view.squares else 0)
+        scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), LARGEST)
+        parts = range(view.n_frequencies // self.n_frequencies)
+        return Recipe(tuple((view.columns, part) for part in parts), scale, self._linear_scale)
+
+    def frequencies(self, drawn: tuple[int, int]) -> Array:
+        """Return the frequencies that see so many columns each, of a part of the features.
+
+        They are for all inputs that may ever come: one that nothing is in yet adds nothing to a
+        phase.
+        """
+        columns, part = drawn
         n_inputs = max(self.n_inputs, self.most_inputs)
         if columns == 0:
             return _frequencies(self.n_frequencies, n_inputs, self.seed + part)
@@ -87,33 +92,6 @@ class FeatureSpace(NamedTuple):
         frequencies = np.zeros((self.n_frequencies, n_inputs))
         frequencies[:, :n_columns] = math.sqrt(self.spread / columns) * few[:, :n_inputs]
         return frequencies
-
-    def _with_squares(self, inputs: Array) -> Array:
-        """Return squares of numbers, less their usual value of one; and inputs."""
-        squares = np.square(np.clip(inputs[:, : self.n_numbers], -_LARGEST, _LARGEST))
-        return np.hstack([SQUARE * (squares - 1.0), inputs])
-
-    def _fourier_features(
-        self, view: View, inputs: Array, phases: dict[tuple[int, int], Array]
-    ) -> Array:
-        assert view.bandwidth is not None
-        scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), _LARGEST)
-        seen = np.empty((len(inputs), 2 * view.n_frequencies + self.n_inputs))
-        start = 0
-        for part in range(view.n_frequencies // self.n_frequencies):
-            drawn = (view.columns, part)
-            if drawn not in phases:
-                # An input that nothing is in yet would add nothing to a phase.
-                frequencies = self.frequencies(*drawn)[:, : inputs.shape[1]]
-                phases[drawn] = phases_of(np.clip(inputs, -_LARGEST, _LARGEST), frequencies)
-            write_fourier_features(
-                phases[drawn], scale, seen[:, start : start + 2 * self.n_frequencies]
-            )
-            start += 2 * self.n_frequencies
-            if part == 0:
-                np.multiply(self._linear_scale, inputs, out=seen[:, start : start + self.n_inputs])
-                start += self.n_inputs
-        return seen
 
     def linear_part(self, expert: Expert) -> tuple[slice, float]:
         """Return which weights of an expert are those of the inputs, and what these come times."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from virtualvector.types import Array
 
 PRECISION = 10.0  # of an exponent, before anything is known
-DRIFT = 1e-6  # variance that an exponent gains at every row
 
 
 class Pool(NamedTuple):

@@ -13,11 +13,12 @@ from virtualvector.auto.committee import SHARE, Committee
 from virtualvector.auto.experts import Expert, check_expert
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.auto.history import LONGEST
-from virtualvector.auto.pool import DRIFT, PRECISION
+from virtualvector.auto.pool import PRECISION
 from virtualvector.features import statistics
 from virtualvector.features.categories import CELLS, SLOTS
 from virtualvector.features.encoder import Encoder
 from virtualvector.kernels import calibration
+from virtualvector.kernels.log_pool import DRIFT
 from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
 from virtualvector.posterior.settings import LARGEST_COUNT
 from virtualvector.posterior.state import ROWS

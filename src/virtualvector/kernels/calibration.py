@@ -37,6 +37,8 @@ def correct(
 ) -> None:  # fmt: skip
     """Write the corrected probabilities of each row, then, if ``learn``, move weights by what came.
 
+    The largest is what the others leave: rounding would let them sum to more than one.
+
     Parameters
     ----------
     stated : array of shape (S, T, K)
@@ -70,6 +72,17 @@ def correct(
             for k in range(n_classes):
                 work[i, k] = (1.0 - shares[i]) * work[i, k] / total + shares[i] / n_classes
                 predicted[t, k] += weights[i] * work[i, k]
+        whole, likely = 0.0, 0
+        for k in range(n_classes):
+            whole += predicted[t, k]
+            if predicted[t, k] > predicted[t, likely]:
+                likely = k
+        rest = 0.0
+        for k in range(n_classes):
+            predicted[t, k] /= whole
+            if k != likely:
+                rest += predicted[t, k]
+        predicted[t, likely] = 1.0 - rest
         if not learn:
             continue
         total = 0.0

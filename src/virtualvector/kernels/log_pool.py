@@ -11,6 +11,7 @@ from virtualvector.jit.compiled import compiled
 from virtualvector.types import Array
 
 LEAST = 1e-7  # of a probability whose logarithm counts
+DRIFT = 1e-6  # variance that an exponent gains at every row
 
 
 @compiled
