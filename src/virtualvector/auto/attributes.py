@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
-from virtualvector.auto.experts import DEFAULT, Expert, checked_experts
+from virtualvector.auto.experts import Expert, checked_experts, usual_experts
 from virtualvector.auto.plan import given_up
 from virtualvector.auto.rows import TakesRows
 from virtualvector.auto.sketch import Sketch
@@ -95,8 +95,8 @@ class CommitteeAttributes(TakesRows):
         """What the budget did not pay for, in words; nothing, unless rows are very wide."""
         check_is_fitted(self)
         committee, encoder = self._known
-        space = committee.feature_space
-        return given_up(self._wanted(), committee.at_start, encoder.n_inputs, space)
+        wanted, space = self._wanted(encoder), committee.feature_space
+        return given_up(wanted, committee.at_start, encoder.n_inputs, space)
 
     @property
     @of_one_moment
@@ -150,14 +150,16 @@ class CommitteeAttributes(TakesRows):
         places = [f"x{k}" for k in range(self.n_features_in_)]
         return encoder.labels(list(getattr(self, "feature_names_in_", places)))
 
+    def _wanted(self, encoder: Encoder) -> tuple[Expert, ...]:
+        """Return the experts that there should be."""
+        if self.experts is not None:
+            return checked_experts(self.experts)
+        return usual_experts(len(encoder.counts), len(encoder.categories))
+
     @property
     def _sketch(self) -> Sketch | None:
         """What narrows rows that are too wide for the budget; None: nothing does."""
         return None if self._route is None else self._route.sketch
-
-    def _wanted(self) -> tuple[Expert, ...]:
-        """Return the experts that there should be."""
-        return DEFAULT if self.experts is None else checked_experts(self.experts)
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
         """Yield rows to turn into inputs at once: not so many that these fill the memory."""

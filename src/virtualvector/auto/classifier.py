@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert, usual_budget
 from virtualvector.auto.online import Known
-from virtualvector.auto.plan import plan
+from virtualvector.auto.plan import ENOUGH, plan
 from virtualvector.auto.predictions import PredictsTables
 from virtualvector.auto.stage import Stage
 from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
 from virtualvector.concurrency import learned_whole
 from virtualvector.features.encoder import Encoder
+from virtualvector.features.statistics import statistics_for
 from virtualvector.features.tables import Columns
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
@@ -53,11 +54,10 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
     ----------
     budget : float, optional
         About how many multiplications all experts together may take for a row, three times as many
-        before the worst fall asleep; by default 300,000 and 3,000 more for each column, which takes
-        about 0.1 ms, but no more than 4 million, and in proportion more for more than four
-        classes. The more, the more random Fourier features they have of rows, and the better curved
-        boundaries are met. Memory is about 12 bytes for each. Experts that do not fit are not made;
-        rows too wide for three are sketched: `given_up_` says so.
+        at the start; by default 1.2 million and 12,000 more for each column, which takes about 0.15
+        ms, but no more than 4 million, and in proportion more for more than four classes. The more,
+        the better curved boundaries are met. Memory is about 12 bytes for each. Experts that do not
+        fit are not made; rows too wide for three are sketched: `given_up_` says so.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
     n_frequencies : int, optional
@@ -324,20 +324,16 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         return columns, labels, repeated
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
-        encoder = Encoder(columns.categorical, bool(self.scale), columns.times)
-        self._categorical = columns.categorical
         n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
+        most = statistics_for(n_classes)
+        encoder = Encoder(columns.categorical, bool(self.scale), columns.times, most)
+        self._categorical = columns.categorical
         usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
-        experts, feature_space = plan(
-            self._wanted(),
-            encoder,
-            n_classes,
-            budget,
-            self.n_frequencies,
-            int(self.random_state),
-        )
-        self._known = Known(Committee.start(experts, feature_space, classes), encoder)
+        enough, seed = ENOUGH if self.experts is None else 0, int(self.random_state)
+        wanted = self._wanted(encoder)
+        planned = plan(wanted, encoder, n_classes, budget, self.n_frequencies, seed, enough)
+        self._known = Known(Committee.start(*planned, classes), encoder)
         self.classes_ = self._committee.classes
 
     def _learn(

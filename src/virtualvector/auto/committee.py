@@ -13,6 +13,7 @@ from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.experts import Expert
 from virtualvector.auto.feature_space import FeatureSpace, View
 from virtualvector.auto.history import History
+from virtualvector.auto.pool import Pool
 from virtualvector.concurrency import computed_once
 from virtualvector.kernels import calibration
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -41,7 +42,8 @@ class Committee:
     weights: Array  # of all experts; those asleep have none, the others sum to one
     awake: NDArray[np.bool_]
     evidence: Array  # log-probability that each gave to what came while it was awake
-    corrections: Array  # how much each way to correct the mix is trusted
+    pool: Pool
+    corrections: Array  # how much each way to correct the mix, or the pool, is trusted
     drift: DriftDetector
     history: History
     n_rows: int = 0
@@ -63,6 +65,7 @@ class Committee:
             weights=np.full(n, 1.0 / n),
             awake=np.ones(n, bool),
             evidence=np.zeros(n),
+            pool=Pool.start(n),
             corrections=calibration.first_weights(),
             drift=DriftDetector(),
             history=History(),

@@ -135,7 +135,7 @@ class OnlineCommittee:
                 return False
             if not self._is_whole:
                 self._get_ready()
-            if not self._write(row, learn=True):
+            if not self._write(row, place):
                 return False
             self._known = None
             self._is_whole = False
@@ -155,17 +155,19 @@ class OnlineCommittee:
                 return None
             if not self._is_whole:
                 self._get_ready()
-            if not self._write(row, learn=False):
+            if not self._write(row, None):
                 return None
             return self._working.predict_row()
 
-    def _write(self, row: Any, learn: bool) -> bool:
-        """Write a row to where it is learned or predicted; return whether there is room for it."""
+    def _write(self, row: Any, place: int | None) -> bool:
+        """Write a row to where it is learned, as of a class, or predicted, if there is room."""
         if self.is_plain:
             self._row[:] = row
             return True
         encoder = copy(self._encoder)
-        inputs = self.narrowed(encoder.learn(row) if learn else encoder.scale(row))
+        learn = place is not None
+        labels = None if place is None else self._working.classes[place : place + 1]
+        inputs = self.narrowed(encoder.learn(row, labels) if learn else encoder.scale(row))
         room = self._working.inputs
         if inputs.shape[1] > room.shape[1]:
             if inputs[0, room.shape[1] :].any():

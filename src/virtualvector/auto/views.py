@@ -19,6 +19,7 @@ class Recipe(NamedTuple):
     projections: tuple[Hashable, ...]  # by which they are told apart
     scale: float  # that phases come times
     linear_scale: float  # that inputs come times
+    n_squares: int = 0  # inputs, the first ones, whose squares come before all
 
 
 class Views:
@@ -45,7 +46,10 @@ class Views:
         drawn = {key: np.require(frequencies(key), float, ["C", "A", "W"]) for key in keys}
         places = {key: place for place, key in enumerate(drawn)}
         n_frequencies = max(map(len, drawn.values()), default=0)
-        widths = [n_inputs + 2 * n_frequencies * len(r.projections) for r in recipes.values()]
+        widths = [
+            r.n_squares + n_inputs + 2 * n_frequencies * len(r.projections)
+            for r in recipes.values()
+        ]
         inputs, clipped, last, phases, *rows = aligned_zeros(
             (n_rows, n_inputs), (n_inputs,), (n_inputs,), (len(drawn), n_frequencies),
             *((n_rows, width) for width in widths),
@@ -59,6 +63,7 @@ class Views:
                     np.array([places[key] for key in recipe.projections], np.int64),
                     float(recipe.scale),
                     float(recipe.linear_scale),
+                    int(recipe.n_squares),
                 )
             )
             for view, recipe in recipes.items()

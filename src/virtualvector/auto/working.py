@@ -12,6 +12,7 @@ import numpy as np
 from virtualvector.auto.committee import BLOCK, SHARE, Committee
 from virtualvector.auto.decisions import end_block
 from virtualvector.auto.history import History, HistoryEntry
+from virtualvector.auto.pool import Pool
 from virtualvector.auto.views import Views
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
@@ -46,6 +47,7 @@ def opinions_of(committee: Committee, n_rows: int) -> Opinions:
         0.0 if committee.alone else SHARE,
         committee.weights[awake],
         committee.evidence[awake],
+        *committee.pool.of(awake.tolist()),
         committee.corrections.copy(),
         np.array([committee.drift.excess, committee.drift.variance]),
     )
@@ -208,6 +210,7 @@ class WorkingCommittee:
             engines[id(posteriors[e])] = of_expert
         weights, evidence = at.committee.weights.copy(), at.committee.evidence.copy()
         weights[awake], evidence[awake] = at.opinions.weights, at.opinions.evidence
+        pool = Pool(at.opinions.exponents, at.opinions.covariance)
         excess, variance = at.opinions.tally.tolist()
         history = at.committee.history
         if at.committee.alone and at.n_rows:
@@ -218,6 +221,7 @@ class WorkingCommittee:
             posteriors=tuple(posteriors),
             weights=weights,
             evidence=evidence,
+            pool=at.committee.pool.updated(awake.tolist(), pool),
             corrections=at.opinions.corrections.copy(),
             drift=at.committee.drift._replace(excess=excess, variance=variance),
             history=history,

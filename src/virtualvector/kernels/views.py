@@ -2,6 +2,7 @@
 
 A view has the features of its first projection, the inputs times a number, and the features of its
 other projections: whoever has more of these sees the same at the same places, and more behind it.
+Squares of inputs come before all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from virtualvector.kernels.fourier import write_fourier_row
 from virtualvector.kernels.triangular import dot_of_row, dots_of_four
 from virtualvector.types import Array, IntArray
 
+SQUARE = 0.5  # that squares, less their usual value of one, come times
 LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
 
 
@@ -32,6 +34,7 @@ class Viewed(NamedTuple):
     projections: IntArray  # which ones there are features of
     scale: float  # that phases come times
     linear_scale: float  # that inputs come times
+    n_squares: int  # inputs, the first ones, whose squares come before all
 
 
 class Sight(NamedTuple):
@@ -48,7 +51,7 @@ class Sight(NamedTuple):
 
 _NOTHING, _NOBODY = np.zeros((0, 0)), np.zeros(0, np.int64)
 _projection_at = reader(Projection(_NOTHING))
-_view_at = reader(Viewed(_NOTHING, _NOBODY, 1.0, 1.0))
+_view_at = reader(Viewed(_NOTHING, _NOBODY, 1.0, 1.0, 0))
 NO_SIGHT = Sight(
     _NOTHING, np.zeros(0), _NOTHING, _NOBODY, _NOBODY, np.zeros(0), np.zeros(1, np.int64)
 )
@@ -73,7 +76,10 @@ def write_view(inputs: Array, phases: Array, view: Viewed, t: int) -> None:
     """Write what a view has of row t."""
     seen, n = view.rows[t], inputs.shape[0]
     size = 2 * phases.shape[1]
-    start = 0
+    start = view.n_squares
+    for i in range(start):
+        x = min(max(inputs[i], -LARGEST), LARGEST)
+        seen[i] = SQUARE * (x * x - 1.0)
     for part in range(max(view.projections.shape[0], 1)):
         if part < view.projections.shape[0]:
             write_fourier_row(
