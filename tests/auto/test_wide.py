@@ -107,7 +107,7 @@ def test_weights_are_still_those_of_columns():
     (posterior,) = model._committee.posteriors
     (gaussian,) = posterior.gaussians
     means = np.array([line["mean"] for line in model.weight_table_])
-    margins = model._narrowed(X) @ gaussian.mean[:-1]
+    margins = model._route.narrowed(X) @ gaussian.mean[:-1]
     np.testing.assert_allclose(X @ means, margins, rtol=1e-9, atol=1e-9)
     assert len(model.weight_table_) == 300
 
