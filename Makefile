@@ -48,8 +48,8 @@ performance: bench  ## the README's section on speed, from such a run
 	cp build/speed/speed.json build/speed/*.png docs/speed
 	.venv-bench/bin/python benchmarks/bench.py --readme docs/speed/speed.json
 
-streams: .venv-bench/.installed  ## AutoVVM and its rivals on many streams; half an hour at first
-	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/said
+streams: .venv-bench/.installed  ## AutoVVM and baselines on many streams; half an hour at first
+	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/predictions
 
 picture: .venv/.developing  ## the picture in the README
 	$(BIN)/python examples/picture.py docs/images/learning.png

@@ -344,10 +344,10 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         assert route is not None
         committee, encoder = route.known
         stage = Stage(copy(encoder), committee, route.narrowed)
-        said = stage.learn(columns, labels, visits, predict, self.n_jobs)
+        predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
         self._known = Known(stage.committee, stage.encoder)
         self.classes_ = stage.committee.classes
-        return said
+        return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=self._route is None)

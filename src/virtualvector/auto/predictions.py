@@ -33,9 +33,9 @@ class PredictsTables(CommitteeAttributes, TakesTables):
         is_plain = route.is_plain and self._is_plain_row(X)
         columns = [] if is_plain else self._checked_rows(X).values
         if is_plain or len(columns[0]) == 1:
-            said = route.probabilities(X[0] if is_plain else route.row_of(columns))
-            if said is not None:
-                return said[np.newaxis]
+            probabilities = route.probabilities(X[0] if is_plain else route.row_of(columns))
+            if probabilities is not None:
+                return probabilities[np.newaxis]
         columns = columns or self._checked_rows(X).values
         committee, encoder = route.known
         return np.concatenate(

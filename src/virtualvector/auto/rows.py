@@ -86,11 +86,11 @@ class TakesRows(TakesTurns, BaseEstimator):
         -------
         ndarray of shape (n_classes,)
         """
-        said = self._said_of_row(x)
-        if said is None:
+        probabilities = self._probabilities_of_row(x)
+        if probabilities is None:
             check_is_fitted(self)
-            said = self.predict_proba(self._as_table(x))[0]
-        return said
+            probabilities = self.predict_proba(self._as_table(x))[0]
+        return probabilities
 
     def predict_one(self, x: Any) -> Any:
         """Return the most probable class of one row, as `predict` does."""
@@ -135,7 +135,7 @@ class TakesRows(TakesTurns, BaseEstimator):
         if self._route is not None:
             self._known = self._route.close()
 
-    def _said_of_row(self, x: Any) -> Array | None:
+    def _probabilities_of_row(self, x: Any) -> Array | None:
         route = self._route
         row = None if route is None else self._row(route, x)
         return None if row is None or route is None else route.probabilities(row)

@@ -7,49 +7,29 @@ from typing import Annotated
 
 import typer
 
-from virtualvector.cli.learner_options import Choice, Features, Learner
+from virtualvector.cli.learner_options import LEARNING, Choice
+from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
     READING,
-    CategoricalOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    IdOption,
-    IgnoreOption,
+    Columns,
     JsonOption,
-    LabelOption,
-    MissingOption,
-    NoHeaderOption,
     OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
+    Reading,
     Sources,
     WeightOption,
-    dialect_of,
     listed,
 )
 
-LEARNING, KEEPING = "Learning", "Keeping"
+KEEPING = "Keeping"
 
 
+@takes_groups
 def learn(
     source: Sources,
-    label: LabelOption = None,
-    categorical: CategoricalOption = None,
-    ignore: IgnoreOption = None,
-    id: IdOption = None,
+    *,
+    columns: Columns,
     weight: WeightOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = None,
+    reading: Reading,
     shuffle: Annotated[
         bool | None,
         typer.Option(
@@ -59,69 +39,7 @@ def learn(
             rich_help_panel=READING,
         ),
     ] = None,
-    learner: Annotated[
-        Learner | None,
-        typer.Option(
-            help="auto, the default: a committee that needs no settings. vvm: a Gaussian and "
-            "virtual points; adf: a Gaussian; window-ep: a Gaussian and the last rows.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    buffer_size: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="B",
-            help="Points of vvm, and rows of window-ep; by default 30.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    features: Annotated[
-        Features | None,
-        typer.Option(
-            help="linear, the default: planes. rbf: curves, by Fourier features. Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    label_noise: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            max=0.49,
-            metavar="E",
-            help="Share of labels that are wrong whatever the row; by default 0. Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    margin_noise: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            metavar="S2",
-            help="Variance of the noise near the boundary; by default 1, for rbf 0.1. "
-            "Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    half_life: Annotated[
-        float | None,
-        typer.Option(
-            min=1e-3,
-            metavar="ROWS",
-            help="In which weights drift half away; by default never. Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            min=1.0,
-            metavar="N",
-            help="Multiplications per row that may be spent, and 12 bytes of memory for each; by "
-            "default a few hundred thousand, of very wide rows four million.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
+    choice: Choice,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -228,20 +146,19 @@ def learn(
 
     _check_together(source, model, resume, append, passes)
     written = (("--model", model), ("--report", report), ("--json", json))
-    check_outputs(source, written, format)
-    choice = Choice(learner, buffer_size, features, label_noise, margin_noise, half_life, budget)
+    check_outputs(source, written, reading.format)
     choice.experts()  # wrong combinations are found before anything is read
     options = RunOptions(
-        label=label,
-        categorical=listed(categorical) if categorical is not None else None,
-        missing=listed(missing) if missing is not None else None,
-        seed=seed,
+        label=columns.label,
+        categorical=_if_told(columns.categorical),
+        missing=_if_told(reading.missing),
+        seed=reading.seed,
         classes=tuple(sorted(map(spelled, listed(classes)))) if classes is not None else None,
         new_classes=new_classes,
         passes=passes,
         shuffle=shuffle,
-        ignore=listed(ignore) if ignore is not None else None,
-        id=listed(id) if id is not None else None,
+        ignore=_if_told(columns.ignore),
+        id=_if_told(columns.id),
         weight=weight,
     )
     mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
@@ -254,11 +171,15 @@ def learn(
             quiet=quiet,
             jobs=jobs,
             checkpoint_every=checkpoint_every,
-            format=None if format is None else format.value,
-            skip=on_error is OnError.skip,
-            dialect=dialect_of(delimiter, decimal, encoding, no_header, quote),
+            format=None if reading.format is None else reading.format.value,
+            skip=reading.on_error is OnError.skip,
+            dialect=reading.dialect,
         ),
     )
+
+
+def _if_told(texts: str | None) -> tuple[str, ...] | None:
+    return None if texts is None else listed(texts)
 
 
 def _check_together(

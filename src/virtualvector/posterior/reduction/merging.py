@@ -18,6 +18,8 @@ from virtualvector.kernels.likelihood import (
     merged_label_noise,
 )
 from virtualvector.kernels.merge_divergence import (
+    Symmetric,
+    Vector,
     disagreement,
     expected_exponent,
     expected_log_ratio,
@@ -86,15 +88,15 @@ def merged_noise(pair: Pair) -> float:
 @inlined
 def left_to_residual(
     exact: ExactPair, scale: float, precision: float, shift: float
-) -> tuple[float, float, float, float, float]:
+) -> tuple[Symmetric, Vector]:
     """What the merged factor does not carry: precision and shift of g, for sum and difference."""
     es, ed = scale * (exact.w1 + exact.w2), scale * (exact.w1 - exact.w2)
     lss, lsd, ldd = exact.precision
     bs, bd = exact.shift
     return (
-        lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision,
-        bs - es * shift, bd - ed * shift,
-    )  # fmt: skip
+        (lss - es * es * precision, lsd - es * ed * precision, ldd - ed * ed * precision),
+        (bs - es * shift, bd - ed * shift),
+    )
 
 
 @compiled
@@ -126,7 +128,7 @@ def propose(pair: Pair, i: int, j: int) -> Merge:
     cost = pair.divergence - expected_divergence(z, variance, noise, label_noise)
 
     # The rest goes to the residual, as two factors of one margin each.
-    lss, lsd, ldd, bs, bd = left_to_residual(exact, scale, precision, shift)
+    (lss, lsd, ldd), (bs, bd) = left_to_residual(exact, scale, precision, shift)
     large, small, c, s = _eigen(lss, lsd, ldd)
     merge = Merge(
         cost, i, j, scale, noise, label_noise, z, precision, shift,
@@ -162,8 +164,8 @@ def loses_little(pair: Pair, merge: Merge, limit: float) -> bool:
         pair.label_noise1, pair.label_noise2, merge.label_noise,
     ) - exact.log_z + log_probability(merge.margin, merge.label_noise)  # fmt: skip
     left = left_to_residual(exact, merge.scale, merge.precision, merge.shift)
-    lost += log_normaliser(*exact.cavity_mean, *exact.cavity, *left)
-    return lost - expected_exponent(*exact.mean, *exact.covariance, *left) < _SHARE_LOST * limit
+    lost += log_normaliser(exact.cavity_mean, exact.cavity, *left)
+    return lost - expected_exponent(exact.mean, exact.covariance, *left) < _SHARE_LOST * limit
 
 
 @compiled
