@@ -122,6 +122,7 @@ class Refitted(Learner):
     """A batch learner, which depends on the version of scikit-learn."""
 
     def version(self) -> str:
+        """Return something that changes with what is fitted."""
         return f"scikit-learn {version('scikit-learn')} {GROWTH} {FIRST} {FOLDS}"
 
 
