@@ -39,6 +39,7 @@ lint: .venv/.developing
 
 kernels: .venv/.developing  # compiled once, beside the checks, and not by both processes that test
 	$(BIN)/vvm learn ionosphere --quiet
+	$(BIN)/python tests/compile_engine.py
 
 bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
 	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed
@@ -48,8 +49,8 @@ performance: bench  ## the README's section on speed, from such a run
 	cp build/speed/speed.json build/speed/*.png docs/speed
 	.venv-bench/bin/python benchmarks/bench.py --readme docs/speed/speed.json
 
-streams: .venv-bench/.installed  ## AutoVVM and its rivals on many streams; half an hour at first
-	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/said
+streams: .venv-bench/.installed  ## AutoVVM and baselines on many streams; half an hour at first
+	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/predictions
 
 picture: .venv/.developing  ## the picture in the README
 	$(BIN)/python examples/picture.py docs/images/learning.png

@@ -43,9 +43,9 @@ def log_odds(rows, labels, expert, classes):
     for k in classes:
         signs = np.where(labels == k, 1.0, -1.0)
         state = empty_state(rows.shape[1] + 1, settings)
-        came = learn(state, rows, signs, settings)[1].log_probability
-        other = np.log(np.maximum(-np.expm1(came), 1e-300))
-        yes[:, k], no[:, k] = np.where(signs > 0, [came, other], [other, came])
+        observed = learn(state, rows, signs, settings)[1].log_probability
+        other = np.log(np.maximum(-np.expm1(observed), 1e-300))
+        yes[:, k], no[:, k] = np.where(signs > 0, [observed, other], [other, observed])
     return yes, no
 
 
@@ -57,14 +57,14 @@ def main() -> None:
         labels, classes = labels[order], np.unique(labels)
         inputs = Encoder([False] * X.shape[1]).learn(list(X[order].T))
         feature_space = FeatureSpace(X.shape[1], X.shape[1], 100, 0.0)
-        for said, expert in EXPERTS.items():
-            sight = feature_space.view(expert)
-            rows = feature_space.look([sight], inputs)[sight]
+        for kind, expert in EXPERTS.items():
+            view = feature_space.view(expert)
+            rows = feature_space.look([view], inputs)[view]
             yes, no = log_odds(rows, labels, expert, classes)
             found.append(
                 {
                     "stream": name,
-                    "expert": said,
+                    "expert": kind,
                     "p/(1 − p)": log_loss(labels, softmax(yes - no, axis=1), classes),
                     "p over the sum": log_loss(labels, softmax(yes, axis=1), classes),
                 }

@@ -6,7 +6,7 @@ Needs the packages of the extra ``bench``. Nobody is tuned to a stream. Prints o
 measure, streams by learners, and the mean rank of each learner. No probability counts as less than
 ``LEAST``: a learner that called impossible what then came would otherwise have an infinite
 log-loss. Time is the processor's. What a learner said is kept in the cache until its code or the
-stream changes; if only its settings in ``rivals.py`` change, delete it there.
+stream changes; if only its settings in ``baselines.py`` change, delete it there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pandas as pd
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from rivals import LEARNERS, Array, Learner, Said
+from baselines import LEARNERS, Array, Learner, Predictions
 from streams import HELD_OUT, STREAMS, Stream, load
 from virtualvector.evaluation import measure
 
@@ -45,23 +45,23 @@ def fingerprint(stream: Stream) -> str:
     return sha256(table.to_csv(index=False).encode()).hexdigest()
 
 
-def ask(name: str, learner: Learner, stream: Stream, cache: Path | None) -> Said:
+def ask(name: str, learner: Learner, stream: Stream, cache: Path | None) -> Predictions:
     """Return what a learner says along a stream, now or when it was last asked."""
     if cache is None:
         return _asked(learner, stream)
     key = sha256(f"{fingerprint(stream)} {learner.version()}".encode()).hexdigest()[:12]
     kept = cache / f"{stream.name} {name} {key}.json".replace(" ", "-")
     if kept.exists():
-        said = Said(**json.loads(kept.read_text(encoding="utf-8")))
-        return said._replace(probabilities=np.array(said.probabilities))
-    said = _asked(learner, stream)
-    content = said._replace(probabilities=said.probabilities.tolist())._asdict()
+        predictions = Predictions(**json.loads(kept.read_text(encoding="utf-8")))
+        return predictions._replace(probabilities=np.array(predictions.probabilities))
+    predictions = _asked(learner, stream)
+    content = predictions._replace(probabilities=predictions.probabilities.tolist())._asdict()
     cache.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(content), encoding="utf-8")
-    return said
+    return predictions
 
 
-def _asked(learner: Learner, stream: Stream) -> Said:
+def _asked(learner: Learner, stream: Stream) -> Predictions:
     if learner.code:
         learner.ask(stream.first(WARM_UP_ROWS))  # compiles what is not timed
     return learner.ask(stream)
@@ -72,18 +72,18 @@ def not_impossible(probabilities: Array) -> Array:
     return raised / raised.sum(axis=1, keepdims=True)
 
 
-def figures(stream: Stream, said: Said) -> dict[str, float | None]:
+def figures(stream: Stream, predictions: Predictions) -> dict[str, float | None]:
     """Return all that is measured of one learner on one stream."""
-    probabilities = not_impossible(said.probabilities)
+    probabilities = not_impossible(predictions.probabilities)
     classes = stream.classes
     said_first = classes[np.argmax(probabilities, axis=1)]
     measured = measure(stream.y, said_first, probabilities, classes)._asdict()
     return {
         "rows": len(stream.y),
         **measured,
-        "microseconds": 1e6 * said.seconds / len(stream.y),
-        "best_expert": said.best_expert,
-        "n_experts": said.n_experts,
+        "microseconds": 1e6 * predictions.seconds / len(stream.y),
+        "best_expert": predictions.best_expert,
+        "n_experts": predictions.n_experts,
     }
 
 
@@ -150,8 +150,10 @@ def main(arguments: list[str] | None = None) -> int:
         for stream in map(load, stream_names):
             for name in learner_names:
                 print(f"{stream.name}, {len(stream.y)} rows: {name}", file=sys.stderr, flush=True)
-                said = ask(name, LEARNERS[name], stream, options.cache)
-                found.append({"stream": stream.name, "learner": name, **figures(stream, said)})
+                predictions = ask(name, LEARNERS[name], stream, options.cache)
+                found.append(
+                    {"stream": stream.name, "learner": name, **figures(stream, predictions)}
+                )
     results = pd.DataFrame(found)
     print_tables(results)
     if "AutoVVM" in learner_names:

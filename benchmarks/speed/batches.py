@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from speed.contestants import fitted, rival, vvm
+from speed.contestants import baseline, fitted, vvm
 from speed.figures import Figure
 from speed.plan import Plan
 from speed.problem import NOISY
@@ -19,7 +19,7 @@ _AT_ONCE = Portion(0.1, 1, 50)  # batches
 MODELS: dict[str, Callable[[Any, int], Any]] = {
     "VVM 30, merging": partial(vvm, 30, True),
     "AutoVVM": lambda problem, d: AutoVVMClassifier(),
-    "SGD": partial(rival, "logistic"),
+    "SGD": partial(baseline, "logistic"),
 }
 
 

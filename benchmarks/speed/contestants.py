@@ -31,7 +31,7 @@ from virtualvector.posterior.reduction.reduce import WAS_MERGED
 
 CLASSES = (-1.0, 1.0)
 BUFFERS = (10, 30, 100)
-RIVALS = ("SOGP", "NG", "Kalman", "second-order perceptron", "CW", "AROW", "budget perceptron")
+BASELINES = ("SOGP", "NG", "Kalman", "second-order perceptron", "CW", "AROW", "budget perceptron")
 VVM_LEARNS, SGD_LEARNS = "VVM 30, merging, partial_fit", "SGD, partial_fit"
 MANY, ONE = "many rows in a call", "one row in a call"
 
@@ -156,14 +156,14 @@ def vvm(buffer_size: int, merging: bool, problem: Problem, d: int) -> Any:
     return VVMClassifier(buffer_size, margin_noise=noise, merge_pairs=settings.merge_pairs)
 
 
-def rival(name: str, problem: Problem, d: int) -> Any:
+def baseline(name: str, problem: Problem, d: int) -> Any:
     return all_learners(d)[name]
 
 
 def estimators() -> list[Contestant]:
     many, one = f"virtualvector, {MANY}", f"virtualvector, {ONE}"
     learning = "learning alone: partial_fit on one row"
-    rivals = f"virtualvector.baselines, {MANY}"
+    baselines = f"virtualvector.baselines, {MANY}"
     by_learning = partial(by_partial_fit, predict=False)
     by_batches = partial(by_partial_fit, rows_at_once=100)
     auto = fitted(lambda problem, d: AutoVVMClassifier())
@@ -180,13 +180,15 @@ def estimators() -> list[Contestant]:
             for name, variant in vvm_names().items()
         ),
         Contestant(VVM_LEARNS, learning, fitted(partial(vvm, 30, True)), by_learning),
-        Contestant(SGD_LEARNS, learning, fitted(partial(rival, "logistic")), by_learning),
+        Contestant(SGD_LEARNS, learning, fitted(partial(baseline, "logistic")), by_learning),
         Contestant(
-            "SGD, one row", "scikit-learn", fitted(partial(rival, "logistic")), by_partial_fit
+            "SGD, one row", "scikit-learn", fitted(partial(baseline, "logistic")), by_partial_fit
         ),
-        Contestant("SGD, 100 rows", "scikit-learn", fitted(partial(rival, "logistic")), by_batches),
+        Contestant(
+            "SGD, 100 rows", "scikit-learn", fitted(partial(baseline, "logistic")), by_batches
+        ),
         *(
-            Contestant(name, rivals, fitted(partial(rival, name)), by_predict_then_learn)
-            for name in RIVALS
+            Contestant(name, baselines, fitted(partial(baseline, name)), by_predict_then_learn)
+            for name in BASELINES
         ),
     ]

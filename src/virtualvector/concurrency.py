@@ -118,11 +118,8 @@ def of_one_moment(
     def reading(
         estimator: Estimator, /, *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        # Attributes are replaced as a whole, but for what learns in place: whoever has them keeps
-        # them.
-        frozen = getattr(estimator, "_of_one_moment", None)
-        now = vars(estimator) if frozen is None else frozen()
-        return read(_with_attributes(estimator, now), *arguments, **named)
+        # Attributes are replaced as a whole: whoever has them keeps them.
+        return read(_with_attributes(estimator, vars(estimator)), *arguments, **named)
 
     return reading
 

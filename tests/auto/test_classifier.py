@@ -49,9 +49,9 @@ def test_scikit_learn_contract(estimator, check):
 def test_one_expert_is_the_learner_it_is_made_of(expert, learner):
     X, y = load_ionosphere(return_X_y=True, random_state=0)
     one = AutoVVMClassifier(experts=[expert], scale=False)
-    said, expected = one.predict_then_learn(X, y), learner.predict_then_learn(X, y)
-    np.testing.assert_array_equal(said.labels, expected.labels)
-    np.testing.assert_array_equal(said.probabilities, expected.probabilities)
+    predictions, expected = one.predict_then_learn(X, y), learner.predict_then_learn(X, y)
+    np.testing.assert_array_equal(predictions.labels, expected.labels)
+    np.testing.assert_array_equal(predictions.probabilities, expected.probabilities)
     np.testing.assert_array_equal(one.predict_proba(X), learner.predict_proba(X))
     assert one.history_ == [{"n_rows": len(X), "weights": {expert: 1.0}}]
     for name in one.counters_.keys() - {"sweeps"}:  # ADF as VVM without points makes two
@@ -74,24 +74,24 @@ def test_neither_cuts_nor_threads_change_a_bit(n_jobs):
 def test_what_is_said_in_one_pass_is_what_is_said_before_each_row():
     X, y = load_thyroid(return_X_y=True, random_state=0)
     X, y = X[:150], y[:150]
-    said = AutoVVMClassifier(experts=FEW, n_frequencies=10).predict_then_learn(X, y)
+    predictions = AutoVVMClassifier(experts=FEW, n_frequencies=10).predict_then_learn(X, y)
     model = AutoVVMClassifier(experts=FEW, n_frequencies=10)
     model.partial_fit(X[:1], y[:1], classes=np.unique(y))
     for t in range(1, 150):
         np.testing.assert_allclose(
-            model.predict_proba(X[t : t + 1])[0], said.probabilities[t], atol=1e-9
+            model.predict_proba(X[t : t + 1])[0], predictions.probabilities[t], atol=1e-9
         )
         model.partial_fit(X[t : t + 1], y[t : t + 1])
 
 
 def test_what_comes_later_changes_nothing_that_was_said():
     X, y = load_ionosphere(return_X_y=True, random_state=0)
-    said = AutoVVMClassifier().predict_then_learn(X, y, classes=[0, 1])
+    predictions = AutoVVMClassifier().predict_then_learn(X, y, classes=[0, 1])
     other_X, other_y = X.copy(), y.copy()
     other_X[200:] *= 7.0
     other_y[199:] = 1 - other_y[199:]
     other = AutoVVMClassifier().predict_then_learn(other_X, other_y, classes=[0, 1])
-    np.testing.assert_array_equal(said.probabilities[:200], other.probabilities[:200])
+    np.testing.assert_array_equal(predictions.probabilities[:200], other.probabilities[:200])
 
 
 def mixed_table(n_rows=400, seed=0):
@@ -113,8 +113,8 @@ def mixed_table(n_rows=400, seed=0):
 def test_a_raw_table_with_names_and_gaps_works():
     table, labels = mixed_table()
     model = AutoVVMClassifier()
-    said = model.predict_then_learn(table, labels)
-    assert np.mean(said.labels[200:] == labels[200:]) > 0.8
+    predictions = model.predict_then_learn(table, labels)
+    assert np.mean(predictions.labels[200:] == labels[200:]) > 0.8
     assert model.n_missing_.tolist() == [
         table["amount"].isna().sum(), table["city"].isna().sum(), 0, 0,
     ]  # fmt: skip
@@ -135,13 +135,13 @@ def table_of_more_and_more_names(n_rows=500):
 def test_cuts_change_no_bit_while_names_come():
     table, labels = table_of_more_and_more_names()
     whole = AutoVVMClassifier(n_frequencies=20)
-    said = whole.predict_then_learn(table, labels)
+    predictions = whole.predict_then_learn(table, labels)
     pieces = AutoVVMClassifier(n_frequencies=20)
     for start, stop in ((0, 2), (2, 3), (3, 77), (77, 250), (250, 500)):
         part = pieces.predict_then_learn(
             table[start:stop], labels[start:stop], classes=[0, 1] if start == 0 else None
         )
-        np.testing.assert_array_equal(part.probabilities, said.probabilities[start:stop])
+        np.testing.assert_array_equal(part.probabilities, predictions.probabilities[start:stop])
     np.testing.assert_array_equal(pieces.predict_proba(table), whole.predict_proba(table))
     most = 6 * (SLOTS + 1) + 1  # of each column also the odds with later names
     assert whole._committee.feature_space.n_inputs == whole._encoder.most_inputs == most
@@ -149,12 +149,12 @@ def test_cuts_change_no_bit_while_names_come():
 
 def test_a_row_with_new_names_is_predicted_as_it_is_when_it_comes():
     table, labels = table_of_more_and_more_names(120)
-    said = AutoVVMClassifier(experts=FEW, n_frequencies=5).predict_then_learn(table, labels)
+    predictions = AutoVVMClassifier(experts=FEW, n_frequencies=5).predict_then_learn(table, labels)
     model = AutoVVMClassifier(experts=FEW, n_frequencies=5)
     model.partial_fit(table[:1], labels[:1], classes=[0, 1])
     for t in range(1, 120):
         found = model.predict_proba(table[t : t + 1])[0]
-        np.testing.assert_allclose(found, said.probabilities[t], atol=1e-9)
+        np.testing.assert_allclose(found, predictions.probabilities[t], atol=1e-9)
         model.partial_fit(table[t : t + 1], labels[t : t + 1])
 
 
@@ -182,17 +182,17 @@ def open_stream():
 
 def test_while_classes_are_open_what_is_said_is_about_those_known():
     X, y = open_stream()
-    said = AutoVVMClassifier(experts=FEW, n_frequencies=5).predict_then_learn(
+    predictions = AutoVVMClassifier(experts=FEW, n_frequencies=5).predict_then_learn(
         X[:60], y[:60], classes=[]
     )
     model = AutoVVMClassifier(experts=FEW, n_frequencies=5).partial_fit(X[:1], y[:1])
-    assert not said.probabilities[0].any()
+    assert not predictions.probabilities[0].any()
     for t in range(1, 60):
         known = np.isin(["a", "b", "c"], model.classes_)
         expected = model.predict_proba(X[t : t + 1])[0]
-        np.testing.assert_allclose(said.probabilities[t, known], expected, atol=1e-9)
-        assert not said.probabilities[t, ~known].any()
-        assert said.labels[t] in model.classes_
+        np.testing.assert_allclose(predictions.probabilities[t, known], expected, atol=1e-9)
+        assert not predictions.probabilities[t, ~known].any()
+        assert predictions.labels[t] in model.classes_
         model.partial_fit(X[t : t + 1], y[t : t + 1])
 
 
@@ -200,16 +200,18 @@ def test_while_classes_are_open_what_is_said_is_about_those_known():
 def test_cuts_change_nothing_that_is_said_while_classes_are_open(experts):
     X, y = open_stream()
     whole = AutoVVMClassifier(experts=experts, n_frequencies=5)
-    said = whole.predict_then_learn(X, y, classes=[])
+    predictions = whole.predict_then_learn(X, y, classes=[])
     pieces = AutoVVMClassifier(experts=experts, n_frequencies=5)
     for start, stop in ((0, 1), (1, 9), (9, 10), (10, 25), (25, 100), (100, 215)):
         part = pieces.predict_then_learn(
             X[start:stop], y[start:stop], classes=[] if start == 0 else None
         )
         known = np.isin(whole.classes_, pieces.classes_)
-        np.testing.assert_array_equal(part.labels, said.labels[start:stop])
-        np.testing.assert_array_equal(part.probabilities, said.probabilities[start:stop][:, known])
-        assert not said.probabilities[start:stop][:, ~known].any()
+        np.testing.assert_array_equal(part.labels, predictions.labels[start:stop])
+        np.testing.assert_array_equal(
+            part.probabilities, predictions.probabilities[start:stop][:, known]
+        )
+        assert not predictions.probabilities[start:stop][:, ~known].any()
     np.testing.assert_array_equal(pieces.predict_proba(X), whole.predict_proba(X))
 
 
@@ -222,8 +224,8 @@ def test_closing_classes_changes_nothing_but_that_no_other_may_come():
         left_open.partial_fit(X[:n_closed], classes[:n_closed])
         closed.partial_fit(X[:n_closed], classes[:n_closed]).close_classes()
         expected = left_open.predict_then_learn(X[n_closed:], classes[n_closed:])
-        said = closed.predict_then_learn(X[n_closed:], classes[n_closed:])
-        np.testing.assert_array_equal(said.probabilities, expected.probabilities)
+        predictions = closed.predict_then_learn(X[n_closed:], classes[n_closed:])
+        np.testing.assert_array_equal(predictions.probabilities, expected.probabilities)
         np.testing.assert_array_equal(closed.predict_proba(X), left_open.predict_proba(X))
         assert closed.n_bytes_ < left_open.n_bytes_
         with pytest.raises(ValueError, match="'z' at row 0"):
@@ -242,9 +244,9 @@ def test_after_an_alarm_closed_classes_begin_as_open_ones():
         AutoVVMClassifier(experts=FEW, n_frequencies=5).partial_fit(X[:50], y[:50]).close_classes()
     )
     expected = left_open.predict_then_learn(X[50:], y[50:])
-    said = closed.predict_then_learn(X[50:], y[50:])
+    predictions = closed.predict_then_learn(X[50:], y[50:])
     assert len(closed.experts_) > len(FEW)
-    np.testing.assert_array_equal(said.probabilities, expected.probabilities)
+    np.testing.assert_array_equal(predictions.probabilities, expected.probabilities)
 
 
 def test_one_class_cannot_be_all():
@@ -254,16 +256,16 @@ def test_one_class_cannot_be_all():
 
 
 @pytest.mark.parametrize("kind", ["names", "places", "mask"])
-def test_columns_that_hold_names_can_be_said(kind):
+def test_columns_that_hold_names_can_be_declared(kind):
     table, labels = mixed_table(200)
     table["number"] = np.random.default_rng(1).integers(3, size=200)
     table.loc[:20, "city"] = None  # the first call would take it for a column of numbers
-    said = {
+    declared = {
         "names": ["city", "kind", "flag", "number"],
         "places": [1, 2, 3, 4],
         "mask": [False, True, True, True, True],
     }[kind]
-    model = AutoVVMClassifier(experts=FEW, n_frequencies=5, categorical_features=said)
+    model = AutoVVMClassifier(experts=FEW, n_frequencies=5, categorical_features=declared)
     model.partial_fit(table[:10], labels[:10])
     model.partial_fit(table[10:], labels[10:])
     columns = {each["column"] for each in model.weight_table_}
@@ -340,8 +342,8 @@ def test_coefficients_are_slopes_of_what_the_most_trusted_expert_sees_linearly()
     model.fit(X, y)
     feature_space, expert = model._committee.feature_space, model._committee.experts[0]
     rows = np.eye(X.shape[1])
-    sight = feature_space.view(expert)
-    slopes = feature_space.look([sight], rows)[sight] - feature_space.look([sight], -rows)[sight]
+    view = feature_space.view(expert)
+    slopes = feature_space.look([view], rows)[view] - feature_space.look([view], -rows)[view]
     slopes[:, : 2 * feature_space.n_frequencies] = 0.0  # of the waves
     for k, gaussian in enumerate(model._committee.posteriors[0].gaussians):
         found = [each["mean"] for each in model.weight_table_ if each["class"] == k]

@@ -33,8 +33,8 @@ def committee(experts=DEFAULT, n_inputs=4, n_frequencies=20, budget=4e5, classes
     )
 
 
-def error(said, labels, part=slice(None)):
-    return np.mean(said[part].argmax(axis=1) != labels[part])
+def error(predictions, labels, part=slice(None)):
+    return np.mean(predictions[part].argmax(axis=1) != labels[part])
 
 
 def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
@@ -57,20 +57,20 @@ def test_those_asleep_learn_nothing():
 
 def test_after_labels_swap_it_does_as_well_as_one_that_begins_there():
     rows, labels = linear_stream(4000, swap=2000)
-    learned, said = learning.learn(committee(), rows, labels)
+    learned, predictions = learning.learn(committee(), rows, labels)
     assert 2000 < learned.calm_since <= 2000 + 2 * BLOCK
     _, fresh = learning.learn(committee(), rows[2000:], labels[2000:])
-    quarter = error(said, labels, slice(3000, None))
+    quarter = error(predictions, labels, slice(3000, None))
     assert quarter <= 1.2 * error(fresh, labels[2000:], slice(1000, None))
 
 
 def test_the_option_to_forget_costs_little_on_a_steady_stream(monkeypatch):
     rows, labels = linear_stream(4000)
-    _, said = learning.learn(committee(), rows, labels)
+    _, predictions = learning.learn(committee(), rows, labels)
     monkeypatch.setattr(decisions, "HALF_LIVES", (1e15,))  # nobody forgets
     _, without = learning.learn(committee(), rows, labels)
     t = np.arange(4000)
-    loss, loss_without = (-np.log(p[t, labels]).mean() for p in (said, without))
+    loss, loss_without = (-np.log(p[t, labels]).mean() for p in (predictions, without))
     assert loss < 1.01 * loss_without
 
 
@@ -105,10 +105,10 @@ def test_inputs_that_come_later_are_as_if_there_had_always_been_room_for_them():
     experts = (Expert(None, 1.0, buffer_size=4), Expert(1.0, 0.1), Expert(0.5, 0.1, detail=2))
     narrow = Committee.start(experts, FeatureSpace(3, 9.0, 10, 4e5, most_inputs=9), TWO)
     wide = Committee.start(experts, FeatureSpace(9, 9.0, 10, 4e5), TWO)
-    later, said = learning.learn(narrow, rows, labels)
+    later, predictions = learning.learn(narrow, rows, labels)
     _, expected = learning.learn(wide, rows, labels)
     assert later.feature_space.n_inputs == 9
-    np.testing.assert_allclose(said, expected, atol=1e-9)
+    np.testing.assert_allclose(predictions, expected, atol=1e-9)
 
 
 def test_what_more_detail_sees_comes_behind_what_was_seen_before():
@@ -143,14 +143,14 @@ def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can()
 
 def test_surprises_that_were_to_be_expected_are_no_alarm():
     rng = np.random.default_rng(3)
-    watch, alarms = DriftDetector(), 0
+    detector, alarms = DriftDetector(), 0
     for _ in range(1000):
         p = rng.uniform(0.5, 1.0, BLOCK)
-        came = rng.random(BLOCK) < p
-        losses = -np.log(np.where(came, p, 1 - p))
+        observed = rng.random(BLOCK) < p
+        losses = -np.log(np.where(observed, p, 1 - p))
         expected = -p * np.log(p) - (1 - p) * np.log(1 - p)
         square = p * np.log(p) ** 2 + (1 - p) * np.log(1 - p) ** 2
-        watch, alarm = watch._replace(
+        detector, alarm = detector._replace(
             excess=np.sum(losses - expected), variance=np.sum(square - expected**2)
         ).end_block()
         alarms += alarm
@@ -161,20 +161,20 @@ def test_surprises_that_were_to_be_expected_are_no_alarm():
 def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
     rng = np.random.default_rng(4)
     true = rng.uniform(0.02, 0.98, 4000)
-    came = (rng.random(4000) < true).astype(np.int64)
+    observed = (rng.random(4000) < true).astype(np.int64)
     odds = (true / (1 - true)) ** power
     mixed = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
     stated = np.empty_like(mixed)
     weights = calibration.first_weights()
     ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
     calibration.correct(
-        np.array([mixed, mixed]), came, WHOLE, *ways, weights, calibration.SHARE, True,
+        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, calibration.SHARE, True,
         np.empty((len(weights), 2)), stated,
     )  # fmt: skip
     late, t = slice(2000, None), np.arange(2000, 4000)
-    best = -np.log(np.where(came == 1, true, 1 - true)[late]).mean()
-    assert -np.log(stated[t, came[late]]).mean() < 1.01 * best
-    assert -np.log(mixed[t, came[late]]).mean() > 1.03 * best
+    best = -np.log(np.where(observed == 1, true, 1 - true)[late]).mean()
+    assert -np.log(stated[t, observed[late]]).mean() < 1.01 * best
+    assert -np.log(mixed[t, observed[late]]).mean() > 1.03 * best
     assert weights.sum() == pytest.approx(1)
     np.testing.assert_allclose(stated.sum(axis=1), 1)
 
@@ -182,16 +182,16 @@ def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
 def test_corrections_cost_next_to_nothing_where_none_are_needed():
     rng = np.random.default_rng(5)
     p = rng.uniform(0.02, 0.98, 3000)
-    came = (rng.random(3000) < p).astype(np.int64)
+    observed = (rng.random(3000) < p).astype(np.int64)
     mixed, stated = np.column_stack([1 - p, p]), np.empty((3000, 2))
     weights = calibration.first_weights()
     ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
     calibration.correct(
-        np.array([mixed, mixed]), came, WHOLE, *ways, weights, calibration.SHARE, True,
+        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, calibration.SHARE, True,
         np.empty((len(weights), 2)), stated,
     )  # fmt: skip
     t = np.arange(3000)
-    extra = np.log(mixed[t, came]).sum() - np.log(stated[t, came]).sum()
+    extra = np.log(mixed[t, observed]).sum() - np.log(stated[t, observed]).sum()
     # Bayes' rule: no more than the trust that was not put into leaving it as it is, and the share.
     trust = calibration.TRUST_IN_MIX + calibration.TRUST_IN_POOL  # which say the same here
     assert extra < -np.log(trust) - 3000 * np.log(1 - calibration.SHARE)
@@ -203,7 +203,7 @@ def test_probabilities_are_at_most_one_and_sum_to_one():
     for n_classes in (1, 2, 3, 10):
         y = rng.integers(n_classes, size=400)
         model = AutoVVMClassifier()
-        said = model.predict_then_learn(X, y).probabilities
-        for probabilities in (said, model.predict_proba(X)):
+        predictions = model.predict_then_learn(X, y).probabilities
+        for probabilities in (predictions, model.predict_proba(X)):
             assert probabilities.max() <= 1.0
             np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=4e-16)

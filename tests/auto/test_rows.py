@@ -91,8 +91,8 @@ def test_the_default_committee_sleeps_forks_and_grows_alike_in_rows_and_in_table
 def test_an_alarm_comes_at_the_same_row_in_rows_and_in_tables():
     X, y = problem(rows=1400, flipped=0.05)
     y[900:] = 1 - y[900:]
-    sure = AutoVVMClassifier(experts=FEW[:3], n_frequencies=6)  # nobody of whom forgets
-    start = sure.partial_fit(X[:5], y[:5], classes=[0, 1])
+    steady = AutoVVMClassifier(experts=FEW[:3], n_frequencies=6)
+    start = steady.partial_fit(X[:5], y[:5], classes=[0, 1])
     rows = one_by_one(copy.copy(start), X[5:], y[5:], asked=False)
     table = copy.copy(start).partial_fit(X[5:], y[5:])
     assert rows._committee.calm_since > 900
@@ -159,7 +159,7 @@ def test_the_first_row_of_all_may_be_a_dict_and_types_the_columns():
         ({"a": 1.0, "b": 2.0, "c": 1.0}, "'c'"),
         ({"a": "x", "b": 2.0}, "'x'.*column 'a'.*expected a number"),
         ({"a": np.inf, "b": 2.0}, "infinity.*'a'"),
-        ([1.0], "features"),
+        ([1.0], "expected 2 values"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_and_leaves_no_trace(row, message):
@@ -262,6 +262,7 @@ def test_many_interrupts_cost_no_row_and_no_bit():
     X, y = problem(rows=2 * BLOCK, flipped=0.2)
     model = few().partial_fit(X[:20], y[:20], classes=[0, 1])
     whole = copy.copy(model).partial_fit(X[20:], y[20:])
+    model.predict_proba_one(X[0])  # makes the copy that learns in place
     chance, interrupts = random.Random(0), 0
     for t in range(20, len(X)):
         while model.n_seen_ == t:

@@ -45,15 +45,15 @@ def test_weights_in_a_stream_do_not_depend_on_how_it_is_cut():
     table, y, w = weighted_table()
     w = np.where(np.arange(len(w)) % 3 == 0, w, w * 0.37)
     whole = AutoVVMClassifier(experts=SOME, n_frequencies=5)
-    said = whole.predict_then_learn(table, y, classes=[], sample_weight=w)
-    assert said.probabilities.shape == (len(y), 3)
+    predictions = whole.predict_then_learn(table, y, classes=[], sample_weight=w)
+    assert predictions.probabilities.shape == (len(y), 3)
     pieces = AutoVVMClassifier(experts=SOME, n_frequencies=5)
     parts = []
     for cut in np.split(np.arange(len(y)), [40, 41, 170]):
         some = pieces.predict_then_learn(table.iloc[cut], y[cut], classes=[], sample_weight=w[cut])
         parts.append(some.probabilities)
     np.testing.assert_array_equal(whole.predict_proba(table), pieces.predict_proba(table))
-    np.testing.assert_array_equal(said.probabilities[41:], np.concatenate(parts)[41:])
+    np.testing.assert_array_equal(predictions.probabilities[41:], np.concatenate(parts)[41:])
     learned = AutoVVMClassifier(experts=SOME, n_frequencies=5)
     learned.partial_fit(table, y, classes=[], sample_weight=w)
     np.testing.assert_array_equal(whole.predict_proba(table), learned.predict_proba(table))
@@ -63,7 +63,7 @@ def test_a_row_is_predicted_before_its_first_repetition_and_also_if_its_weight_i
     table, y, w = weighted_table(60)
     w = np.where(w == 3, 0.4, w)
     assert (w == 0).sum() > 5
-    said = AutoVVMClassifier(experts=SOME, n_frequencies=5).predict_then_learn(
+    predictions = AutoVVMClassifier(experts=SOME, n_frequencies=5).predict_then_learn(
         table, y, classes=["a", "b", "c"], sample_weight=w
     )
     model = AutoVVMClassifier(experts=SOME, n_frequencies=5)
@@ -73,19 +73,19 @@ def test_a_row_is_predicted_before_its_first_repetition_and_also_if_its_weight_i
         expected = model.predict_proba(table[row])[0]
         one = model.predict_then_learn(table[row], y[row], sample_weight=w[row])
         if w[t] == 0:  # otherwise a row counts towards its own scale
-            np.testing.assert_allclose(said.probabilities[t], expected, rtol=1e-12)
+            np.testing.assert_allclose(predictions.probabilities[t], expected, rtol=1e-12)
         else:
-            np.testing.assert_array_equal(one.probabilities[0], said.probabilities[t])
+            np.testing.assert_array_equal(one.probabilities[0], predictions.probabilities[t])
 
 
 def test_nothing_is_said_before_anything_is_known():
     table, y, w = weighted_table(30)
     w[:3] = 0
-    said = AutoVVMClassifier(experts=SOME, n_frequencies=5).predict_then_learn(
+    predictions = AutoVVMClassifier(experts=SOME, n_frequencies=5).predict_then_learn(
         table, y, classes=[], sample_weight=w
     )
-    assert not said.probabilities[:3].any()
-    assert said.labels[:3].tolist() == y[:3].tolist()
+    assert not predictions.probabilities[:3].any()
+    assert predictions.labels[:3].tolist() == y[:3].tolist()
 
 
 def test_one_expert_weighs_as_the_learner_it_is_made_of():

@@ -56,8 +56,8 @@ def test_wide_rows_are_learned_well_within_a_small_budget():
     assert len(model.experts_) == 3
     assert "8 of 11 experts" in model.given_up_[0]
     assert "3,000 inputs are added up in" in model.given_up_[1]
-    said = predicted.probabilities[np.arange(600), y]
-    assert -np.log(said).mean() < 0.6  # never too bold
+    predictions = predicted.probabilities[np.arange(600), y]
+    assert -np.log(predictions).mean() < 0.6  # never too bold
 
 
 def test_twenty_thousand_columns_fit_into_memory():
@@ -107,7 +107,7 @@ def test_weights_are_still_those_of_columns():
     (posterior,) = model._committee.posteriors
     (gaussian,) = posterior.gaussians
     means = np.array([line["mean"] for line in model.weight_table_])
-    margins = model._narrowed(X) @ gaussian.mean[:-1]
+    margins = model._route.narrowed(X) @ gaussian.mean[:-1]
     np.testing.assert_allclose(X @ means, margins, rtol=1e-9, atol=1e-9)
     assert len(model.weight_table_) == 300
 

@@ -1,4 +1,4 @@
-"""The small rivals follow their published updates, and scikit-learn's contract."""
+"""The small baselines follow their published updates, and scikit-learn's contract."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ GAUSSIAN = [
     ConfidenceWeightedClassifier,
     AROWClassifier,
 ]
-every_rival = pytest.mark.parametrize("rival", [*GAUSSIAN, BudgetPerceptron])
-every_gaussian = pytest.mark.parametrize("rival", GAUSSIAN)
+every_baseline = pytest.mark.parametrize("baseline", [*GAUSSIAN, BudgetPerceptron])
+every_gaussian = pytest.mark.parametrize("baseline", GAUSSIAN)
 with_and_without_bias = pytest.mark.parametrize("fit_intercept", [True, False])
 
 
-@parametrize_with_checks([*(rival() for rival in GAUSSIAN), BudgetPerceptron(budget=20)])
+@parametrize_with_checks([*(baseline() for baseline in GAUSSIAN), BudgetPerceptron(budget=20)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -43,10 +43,10 @@ def mean(model):
     return model.state_.mean
 
 
-def pairs(rival, n_rows=25, **parameters):
+def pairs(baseline, n_rows=25, **parameters):
     """A model before and after each row of a problem, and the row with its bias and label."""
     X, signs = problem(n_rows)
-    model = rival(**parameters).partial_fit(np.zeros((1, 3)), [1], classes=[-1, 1])
+    model = baseline(**parameters).partial_fit(np.zeros((1, 3)), [1], classes=[-1, 1])
     for x, sign in zip(X, signs, strict=True):
         before = mean(model).copy(), model.covariance_
         model.partial_fit(x[None], [int(sign)])
@@ -248,69 +248,69 @@ def test_the_budget_perceptron_solves_what_is_not_linear():
 
 
 @every_gaussian
-def test_a_linear_problem_is_learned(rival):
+def test_a_linear_problem_is_learned(baseline):
     X, signs = problem(400, flipped=0.0)
-    assert rival().fit(X[:300], signs[:300]).score(X[300:], signs[300:]) > 0.9
+    assert baseline().fit(X[:300], signs[:300]).score(X[300:], signs[300:]) > 0.9
 
 
-@every_rival
+@every_baseline
 @pytest.mark.parametrize("cuts", [[1], [1, 2, 3, 50], range(1, 80)])
-def test_any_split_into_batches_gives_the_same_bits(rival, cuts):
+def test_any_split_into_batches_gives_the_same_bits(baseline, cuts):
     X, signs = problem()
-    whole = rival().fit(X, signs)
-    parts = rival()
+    whole = baseline().fit(X, signs)
+    parts = baseline()
     for rows, labels in zip(np.split(X, cuts), np.split(signs, cuts), strict=True):
         parts.partial_fit(rows, labels, classes=[-1, 1])
     for name, value in vars(whole.state_).items():
         np.testing.assert_array_equal(getattr(parts.state_, name), value)
 
 
-@every_rival
+@every_baseline
 @with_and_without_bias
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-100, 1e-8, 1e8, 1e100, 1e300])
 @pytest.mark.parametrize("flipped", [0.0, 0.3])
-def test_rows_of_any_length_are_learned(rival, fit_intercept, scale, flipped):
+def test_rows_of_any_length_are_learned(baseline, fit_intercept, scale, flipped):
     X, signs = problem(flipped=flipped)
     X = np.clip(X * scale, -1.7e308, 1.7e308)
-    model = rival(fit_intercept=fit_intercept).fit(X, signs)
+    model = baseline(fit_intercept=fit_intercept).fit(X, signs)
     assert np.all(np.isfinite(model.decision_function(X)))
     assert np.all(np.isfinite(model.decision_function(np.zeros((1, 3)))))
-    if rival is not BudgetPerceptron:
+    if baseline is not BudgetPerceptron:
         assert np.all(np.isfinite(model.covariance_))
         if not fit_intercept and not flipped and scale > 5e-324:
             assert model.score(X, signs) > 0.7
 
 
-@every_rival
+@every_baseline
 @with_and_without_bias
-def test_rows_of_every_length_are_survived_together(rival, fit_intercept):
+def test_rows_of_every_length_are_survived_together(baseline, fit_intercept):
     X, signs = problem(400, flipped=0.5)
     rng = np.random.default_rng(2)
     X *= 10.0 ** rng.uniform(-300, 300, size=X.shape)
-    model = rival(fit_intercept=fit_intercept).fit(X, signs)
+    model = baseline(fit_intercept=fit_intercept).fit(X, signs)
     assert np.all(np.isfinite(model.decision_function(X)))
 
 
-@every_rival
+@every_baseline
 @with_and_without_bias
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e200])
-def test_the_same_row_with_changing_labels_is_survived(rival, fit_intercept, value):
+def test_the_same_row_with_changing_labels_is_survived(baseline, fit_intercept, value):
     # What each row only halves would have become zero after 1,075 of them.
     signs = np.where(np.random.default_rng(0).uniform(size=1500) < 0.5, 1, -1)
     X = np.full((1500, 2), value)
-    model = rival(fit_intercept=fit_intercept).fit(X, signs)
+    model = baseline(fit_intercept=fit_intercept).fit(X, signs)
     assert np.all(np.isfinite(model.decision_function(X[:1])))
 
 
 @every_gaussian
-def test_rows_of_zeros_without_a_bias_say_nothing(rival):
-    model = rival(fit_intercept=False).fit(np.zeros((9, 3)), [0, 1, 0, 1, 1, 1, 0, 0, 1])
+def test_rows_of_zeros_without_a_bias_say_nothing(baseline):
+    model = baseline(fit_intercept=False).fit(np.zeros((9, 3)), [0, 1, 0, 1, 1, 1, 0, 0, 1])
     np.testing.assert_array_equal(model.coef_, np.zeros((1, 3)))
     np.testing.assert_array_equal(model.covariance_, np.eye(3))
 
 
-@every_rival
-def test_parameters_out_of_range_are_errors(rival):
-    first = next(iter(rival._parameter_constraints))
+@every_baseline
+def test_parameters_out_of_range_are_errors(baseline):
+    first = next(iter(baseline._parameter_constraints))
     with pytest.raises(ValueError, match=first):
-        rival(**{first: -1}).fit([[0.0], [1.0]], [0, 1])
+        baseline(**{first: -1}).fit([[0.0], [1.0]], [0, 1])

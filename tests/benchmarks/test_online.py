@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from baselines import Learner, Predictions
 from online import LEAST, ask, figures, main, mean_ranks, print_auto
-from rivals import Learner, Said
 from streams import Stream
 
 STREAM = Stream("small", np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"]))
@@ -17,8 +17,8 @@ def test_the_first_in_every_stream_has_rank_one_and_ties_share_theirs():
 
 
 def test_what_was_called_impossible_costs_a_finite_amount():
-    said = Said(np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), seconds=3e-6)
-    found = figures(STREAM, said)
+    predictions = Predictions(np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), seconds=3e-6)
+    found = figures(STREAM, predictions)
     assert found["error"] == pytest.approx(1 / 3)
     assert found["log_loss"] == pytest.approx(-np.log(LEAST) / 3, rel=1e-4)
     assert found["microseconds"] == pytest.approx(1.0)
@@ -29,7 +29,7 @@ def test_nobody_is_asked_twice_until_the_code_changes(tmp_path):
 
     def even(stream):
         asked.append(stream.name)
-        return Said(np.full((len(stream.y), 2), 0.5), 1.0)
+        return Predictions(np.full((len(stream.y), 2), 0.5), 1.0)
 
     learner = Learner(even, ("kernels",))
     once = ask("even", learner, STREAM, tmp_path)

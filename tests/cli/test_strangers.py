@@ -1,5 +1,7 @@
 """Files as strangers have them: what is in doubt is asked about, and nothing is learned wrongly."""
 
+import json
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -232,3 +234,128 @@ def test_text_in_utf_32_is_seen(learn, vvm, tmp_path):
     done = vvm("learn", "wide.csv", "--learner", "adf")
     assert done.code == 0
     assert "wide.csv: text is in UTF-32 (--encoding)" in done.err
+
+
+def json_lines(change):
+    """Return rows as JSON lines, each of which is changed by its number."""
+    rows = [
+        change(k, dict(zip(("x", "c", "label"), row, strict=True))) for k, row in enumerate(ROWS)
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_objects_within_json_lines_can_be_left_out(vvm, learn):
+    text = json_lines(lambda k, row: row | {"o": {"deep": [k]}})
+    done = learn(text, name="rows.jsonl")
+    assert done.code == 2
+    assert "line 1, column 'o': found a list or an object" in done.err
+    assert "(--ignore o leaves it out)" in done.err
+    assert learn(text, "--ignore", "o", name="rows.jsonl").code == 0
+    assert columns_of(vvm) == "x, c"
+    assert len(vvm("predict", "rows.jsonl", "--model", "m.vvm").out.splitlines()) == 61
+
+
+def test_a_key_that_comes_late_can_be_left_out(vvm, learn):
+    text = json_lines(lambda k, row: row | ({"late": 1} if k == 58 else {}))
+    text = json_lines(lambda k, row: row) * 2 + text  # behind the rows that are looked at
+    done = learn(text, name="rows.jsonl")
+    assert done.code == 2
+    assert "column 'late': found a key that the first rows do not have" in done.err
+    assert "--ignore late leaves it out" in done.err
+    done = learn(text, "--ignore", "late", name="rows.jsonl")
+    assert done.code == 0
+    assert "no row has 'late' so far (--ignore)" in done.err
+    assert columns_of(vvm) == "x, c"
+
+
+def test_ids_of_json_lines_are_handed_on_by_a_model_that_leaves_them_out(vvm, learn):
+    text = json_lines(lambda k, row: row | {"no": f"n{k}"})
+    assert learn(text, "--id", "no", name="rows.jsonl").code == 0
+    said = vvm("predict", "rows.jsonl", "--model", "m.vvm").out.splitlines()
+    assert [line.split(",")[0] for line in said] == ["no", *(f"n{k}" for k in range(60))]
+
+
+@pytest.mark.parametrize("verb", ["learn", "predict", "evaluate"])
+def test_how_a_later_file_is_written_and_what_it_has_more_is_told(vvm, learn, tmp_path, verb):
+    assert learn(lines()).code == 0
+    more = lines("{};{};{};7", "x;c;label;more").replace(".", ",")
+    (tmp_path / "second.csv").write_text(more)
+    options = ["--learner", "adf"] if verb == "learn" else ["--model", "m.vvm"]
+    done = vvm(verb, "rows.csv", "second.csv", *options)
+    assert done.code == 0, done.err
+    for said in (
+        "second.csv: columns are delimited by ';' (--delimiter)",
+        "second.csv: numbers are written as 1,5 (--decimal)",
+        "second.csv: left out: 'more', which",
+    ):
+        assert done.err.count(said) == 1
+
+
+NUMBERS = {
+    "-999": "'x' is -999 in 20 of the first 60 rows, taken for a number (--missing -999 if",
+    "99": "'x' is 99 in 20 of the first 60 rows, taken for a number (--missing 99 if",
+    "9007199254740993": "'x' has whole numbers beyond 2^53, which are rounded",
+    "9": None,  # which is no row of nines
+    "3.25": None,
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_that_may_mean_something_else_get_a_line(learn, number):
+    rows = [f"{number if k % 3 == 0 else x},{c},{y}" for k, (x, c, y) in enumerate(ROWS)]
+    done = learn("\n".join(["x,c,label", *rows]) + "\n")
+    assert done.code == 0
+    said = NUMBERS[number]
+    assert said in done.err if said else "'x' is" not in done.err and "'x' has" not in done.err
+
+
+def test_nines_among_their_like_get_no_line(learn):
+    rows = [f"{(95, 97, 99, 101)[k % 4]},{c},{y}" for k, (_, c, y) in enumerate(ROWS)]
+    done = learn("\n".join(["x,c,label", *rows]) + "\n")
+    assert "--missing" not in done.err
+
+
+def test_categories_and_classes_that_differ_by_capitals_get_a_line(learn):
+    rows = [
+        f"{x},{'Ulm' if k % 2 else 'ULM'},{y.upper() if k % 5 == 0 else y}"
+        for k, (x, _, y) in enumerate(ROWS)
+    ]
+    done = learn("\n".join(["x,c,label", *rows]) + "\n")
+    assert "'c' has 'ULM' and 'Ulm', which are two categories" in done.err
+    assert "labels: 'YES' and 'yes' are two classes" in done.err
+    assert "two c" not in learn(lines()).err
+
+
+def test_an_empty_column_is_not_said_to_have_numbers(learn):
+    done = learn(lines(",{1},{2}"))
+    assert "numbers:" not in done.err
+    assert "'x': no value in the first rows; taken for numbers" in done.err
+
+
+def test_a_table_of_categories_alone_is_learned(learn):
+    assert learn(lines("{1}{0},{1},{2}")).code == 0
+
+
+ODD = {
+    "1,234": "found '1,234', a number with commas; expected 1234.5, or --decimal , where 1,5",
+    "12.3%": "found '12.3%', a number with signs; expected 12.5, as in most of the first rows",
+    "oops": "found 'oops'; expected a number, as in most of the first rows (--missing oops if",
+}
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_a_stray_cell_is_told_with_what_it_may_mean(learn, cell):
+    done = learn(lines() + f'"{cell}",a,yes\n')
+    assert done.code == 2
+    assert f"rows.csv, line 62, column 'x': {ODD[cell]}" in done.err
+
+
+@pytest.mark.parametrize("column", ["x", "c"])
+def test_an_input_is_not_handed_on_besides(vvm, learn, column):
+    assert learn(lines()).code == 0
+    done = vvm("predict", "rows.csv", "--model", "m.vvm", "--id", column)
+    assert done.code == 2
+    assert f"--id {column}: the model has learned it as an input" in done.err
+    done = vvm("predict", "rows.csv", "--model", "m.vvm", "--id", "label,label")
+    assert "--id: found 'label' twice; expected it once" in done.err
+    assert done.code == 2

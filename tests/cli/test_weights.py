@@ -148,7 +148,7 @@ def test_models_know_the_column_of_weights(vvm):
     assert n_seen == 2 * rows["w"].sum()
     done, _ = append("b.csv")
     assert done.code == 2
-    assert "found no column 'w' (--weight; --weight '' learns without)" in done.err
+    assert "found no column 'w' (--weight; --weight '' does without)" in done.err
     done, n_seen = append("b.csv", "--weight", "")
     assert done.code == 0
     assert n_seen == rows["w"].sum() + len(rows)
@@ -220,3 +220,82 @@ def test_a_class_may_come_within_the_first_thousand_rows_whatever_they_weigh(vvm
     rows.loc[1200, "outcome"] = "later"
     rows.to_csv("b.csv", index=False)
     assert "found the class 'later'" in learn(vvm, "b.csv", "--weight", "w", code=2).err
+
+
+def alike(one, other):
+    """Whether two nodes of JSON are the same up to rounding."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return one == other if isinstance(one, str | None) else np.allclose(one, other, 1e-9, 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1, 0.25])
+def test_weighted_figures_are_those_of_rows_that_come_so_often(vvm, scale):
+    rows = table(400)
+    rows.to_csv("learned.csv", index=False)
+    learn(vvm, "learned.csv", "--model", "m.vvm", "--ignore", "w")
+    rows = table(300, seed=4)
+    repeated = rows.loc[rows.index.repeat(rows["w"])].drop(columns="w")
+    repeated.to_csv("repeated.csv", index=False)
+    rows["w"] = rows["w"] * scale
+    rows.to_csv("weighted.csv", index=False)
+    as_file = ("--model", "m.vvm", "--json")
+    assert vvm("evaluate", "repeated.csv", *as_file, "b.json").code == 0
+    done = vvm("evaluate", "weighted.csv", "--weight", "w", *as_file, "a.json")
+    assert done.code == 0, done.err
+    assert "counted so, by 'w'" in done.out
+    found, expected = (json.loads(Path(f"{name}.json").read_text()) for name in "ab")
+    assert found["rows"] == (rows["w"] > 0).sum()
+    assert found["weight"] == "w"
+    assert found["total_weight"] == pytest.approx(scale * expected["rows"], rel=1e-12)
+    for facts in (found, expected):
+        del facts["label_runs" if facts is expected else "weight"]
+        rows = [facts.pop("confusion"), [each.pop("rows") for each in facts["by_class"]]]
+        rows.append([each.pop("rows") for each in facts.pop("most_confused")])
+        facts["shares"] = [
+            np.array(each) / facts.get("total_weight", len(repeated)) for each in rows
+        ]
+    for name in expected.keys() - {"rows"}:
+        assert alike(found[name], expected[name]), name
+
+
+def test_weighted_figures_are_those_of_scikit_learn(vvm):
+    from sklearn.metrics import brier_score_loss, log_loss, recall_score, zero_one_loss
+
+    table(400).to_csv("learned.csv", index=False)
+    learn(vvm, "learned.csv", "--weight", "w", "--model", "m.vvm")
+    rows = table(300, seed=4)
+    rows["w"] = np.random.default_rng(2).uniform(0, 1e-3, len(rows))
+    rows.to_csv("a.csv", index=False)
+    evaluated = vvm("evaluate", "a.csv", "--weight", "w", "--model", "m.vvm", "--json", "a.json")
+    assert evaluated.code == 0, evaluated.err
+    found = json.loads(Path("a.json").read_text())
+    assert vvm("predict", "a.csv", "--model", "m.vvm", "--proba", "--output", "p.csv").code == 0
+    said, truth, weights = pd.read_csv("p.csv"), rows["outcome"], rows["w"]
+    good = said["p(good)"]
+    assert found["error"] == pytest.approx(
+        zero_one_loss(truth, said["predicted"], sample_weight=weights)
+    )
+    assert found["log_loss"] == pytest.approx(
+        log_loss(truth, said[["p(bad)", "p(good)"]], sample_weight=weights)
+    )
+    assert found["brier"] == pytest.approx(
+        brier_score_loss(truth == "good", good, sample_weight=weights)
+    )
+    recalls = recall_score(truth, said["predicted"], average=None, sample_weight=weights)
+    assert [each["recall"] for each in found["by_class"]] == pytest.approx(recalls.tolist())
+
+
+def test_a_weight_to_evaluate_by_is_no_input_and_no_zero(vvm):
+    rows = table(200)
+    rows.to_csv("a.csv", index=False)
+    learn(vvm, "a.csv", "--weight", "w", "--model", "m.vvm")
+    done = vvm("evaluate", "a.csv", "--weight", "x0", "--model", "m.vvm")
+    assert done.code == 2
+    assert "--weight x0: the model has learned it as an input" in done.err
+    rows.assign(w=0).to_csv("a.csv", index=False)
+    done = vvm("evaluate", "a.csv", "--weight", "w", "--model", "m.vvm")
+    assert done.code == 3
+    assert "has a weight of 0; nothing was measured" in done.err

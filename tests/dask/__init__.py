@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is not installed")

@@ -1,10 +1,13 @@
 """Learners on a real Dask cluster."""
 
+import gc
 import os
 import pickle
 import signal
 import threading
+import time
 from copy import copy
+from itertools import cycle
 
 import dask
 import dask.array as da
@@ -12,12 +15,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
-from virtualvector.dask.cluster import Rounds, WrongWorker, environment
+from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
+from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.rounds import begun, ended, rounds
 
 
@@ -42,6 +47,12 @@ def a_cluster(n_workers, **options):
 def client():
     with a_cluster(2, processes=False) as workers, Client(workers) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def short_spans(monkeypatch):
+    """Let small tables be learned by several shards; it is the client who plans."""
+    monkeypatch.setattr(rounds_module, "FEWEST", 5)
 
 
 def same(one, other):
@@ -100,8 +111,8 @@ def test_arrays_frames_and_delayed_pieces_are_the_same_rows(client):
     named.fit(frames[list("vwxyz")], frames["label"], frames["weight"])
     assert same(named, model)
     assert named.feature_names_in_.tolist() == list("vwxyz")
-    said = named.predict_proba(frames[list("vwxyz")]).compute()
-    assert np.array_equal(said, model.predict_proba(rows))
+    predictions = named.predict_proba(frames[list("vwxyz")]).compute()
+    assert np.array_equal(predictions, model.predict_proba(rows))
 
 
 def test_predictions_are_lazy_and_those_of_the_ordinary_model(client, tmp_path):
@@ -124,17 +135,17 @@ def test_predictions_are_lazy_and_those_of_the_ordinary_model(client, tmp_path):
 def test_every_row_is_predicted_before_it_is_learned(client):
     """No prediction depends on the label of its own row, nor on those of later rounds."""
     rows, labels = table()
-    said = DaskVVMClassifier(margin_noise=0.5).predict_then_learn(*in_parts(rows, labels))
+    predictions = DaskVVMClassifier(margin_noise=0.5).predict_then_learn(*in_parts(rows, labels))
     (span,) = [b for spans in rounds(0, 700, 8) for b in spans if b.start <= 500 < b.stop]
     turned = labels.copy()
     turned[500] = "b" if labels[500] == "a" else "a"
     model = DaskVVMClassifier(margin_noise=0.5)
     again = model.predict_then_learn(*in_parts(rows, turned))
-    same_rows = np.all(said.probabilities.compute() == again.probabilities.compute(), axis=1)
+    same_rows = np.all(predictions.probabilities.compute() == again.probabilities.compute(), axis=1)
     assert same_rows[:501].all()
     assert not same_rows[501 : span.stop].any()
     assert np.array_equal(model.classes_, np.unique(labels))
-    assert (said.labels.compute() == labels).mean() > 0.7
+    assert (predictions.labels.compute() == labels).mean() > 0.7
     learned = DaskVVMClassifier(margin_noise=0.5).partial_fit(
         *in_parts(rows, turned), classes=["a", "b"]
     )
@@ -195,12 +206,70 @@ def test_a_worker_that_comes_late_with_other_versions_is_refused(client):
         plan.learn(ADFClassifier(), False, None)
 
 
+KINDS = cycle(["x86_64 old", "x86_64 new"])
+TRUE = environment()
+
+
+def _of_another_kind_each():
+    here = threading.current_thread() is threading.main_thread()
+    return TRUE if here else TRUE | {"processor": next(KINDS)}
+
+
+def test_workers_with_other_processors_are_noticed(client, monkeypatch):
+    monkeypatch.setattr(cluster, "environment", _of_another_kind_each)
+    with pytest.warns(UserWarning, match="processors of the kinds x86_64 new, x86_64 old"):
+        DaskADFClassifier().fit(*in_parts(*table()))
+
+
+def test_nothing_stays_on_the_cluster(client):
+    tasks = client.cluster.scheduler.tasks
+    before = set(tasks)  # what calls that failed have left
+    model = DaskVVMClassifier(margin_noise=0.5).fit(*in_parts(*table(seed=8)))
+    assert model.n_seen_ == 700
+    end = time.monotonic() + 60
+    while set(tasks) - before and time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.01)
+    assert not set(tasks) - before
+
+
 def test_parameters_are_checked_and_a_client_is_asked_for(client):
     X, y = in_parts(*table())
     with pytest.raises(ValueError, match="'shards' parameter"):
         DaskADFClassifier(shards=0).fit(X, y)
     with pytest.raises(ValueError, match="class_weight='balanced' is not supported on Dask"):
         DaskADFClassifier(class_weight="balanced").fit(X, y)
+
+
+def test_a_clone_learns_on_the_same_cluster_and_a_pickle_has_none(client):
+    model = DaskVVMClassifier(buffer_size=3, shards=5, client=client)
+    cloned, pickled = clone(model), pickle.loads(pickle.dumps(model))
+    assert cloned.client is client
+    assert pickled.client is None
+    assert cloned.get_params() == model.get_params()
+    assert pickled.get_params() == model.get_params() | {"client": None}
+
+
+LOST = []  # a cluster that a piece of rows takes down with it
+
+
+def _last_words(piece):
+    threading.Thread(target=LOST[0].close).start()
+    time.sleep(1.0)
+    return piece
+
+
+def test_a_cluster_that_is_lost_leaves_the_model_as_it_was(client):
+    rows, labels = table()
+    X, y = [[dask.delayed(each[:300]), each[300:]] for each in (rows, labels)]
+    X[1] = dask.delayed(_last_words, pure=False)(X[1])
+    y[1] = dask.delayed(y[1])
+    with a_cluster(1, processes=False) as workers, Client(workers) as other:
+        LOST[:] = [workers]
+        model = DaskADFClassifier(margin_noise=0.5, client=other)
+        with pytest.raises(ClusterLost, match=r"the cluster was lost, at the rows of this call"):
+            model.partial_fit(X, y, classes=["a", "b"])
+    assert not hasattr(model, "classes_")
 
 
 def _loaded(piece, mark):

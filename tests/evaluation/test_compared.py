@@ -85,10 +85,10 @@ def test_logistic_takes_gradient_steps_that_shrink_as_the_root_of_their_number(s
 @pytest.mark.parametrize("name", NAMES)
 def test_all_learn_two_classes(name, stream):
     rows, signs = stream
-    said = predict_then_learn(all_learners(4)[name], rows, signs)
-    assert np.mean(said.labels[60:] != signs[60:]) < 0.4
-    if said.probabilities is not None:
-        np.testing.assert_allclose(said.probabilities.sum(axis=1), 1.0)
+    predictions = predict_then_learn(all_learners(4)[name], rows, signs)
+    assert np.mean(predictions.labels[60:] != signs[60:]) < 0.4
+    if predictions.probabilities is not None:
+        np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,8 +98,8 @@ def test_all_learn_three_classes(name):
     centres = np.array([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]])
     rows = centres[labels] + 0.3 * random.normal(size=(120, 2))
     names = np.array(["a", "bb", "ccc"])
-    said = predict_then_learn(all_learners(2, n_classes=3)[name], rows, names[labels])
-    assert np.mean(said.labels[60:] != names[labels][60:]) < 0.1
-    if said.probabilities is not None:
-        assert said.probabilities.shape == (120, 3)
-        np.testing.assert_allclose(said.probabilities.sum(axis=1), 1.0)
+    predictions = predict_then_learn(all_learners(2, n_classes=3)[name], rows, names[labels])
+    assert np.mean(predictions.labels[60:] != names[labels][60:]) < 0.1
+    if predictions.probabilities is not None:
+        assert predictions.probabilities.shape == (120, 3)
+        np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1.0)

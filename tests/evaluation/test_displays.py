@@ -157,11 +157,11 @@ def test_bars_of_right_predictions_reach_the_diagonal_19_times_of_20():
     random = np.random.default_rng(2)
     middles = (np.arange(15) + 0.5) / 15
     second = np.repeat(middles, 200)
-    said = np.column_stack([1.0 - second, second])
+    predictions = np.column_stack([1.0 - second, second])
     reached = []
     for _ in range(20):
         labels = (random.uniform(size=3000) < second).astype(int)
-        ends = _bars(ReliabilityDisplay.from_predictions(labels, said, [0, 1]))
+        ends = _bars(ReliabilityDisplay.from_predictions(labels, predictions, [0, 1]))
         reached.append((ends[:, 0] <= middles) & (ends[:, 1] >= middles))
         plt.close("all")
     assert abs(np.mean(reached) - 0.954) < 0.036  # 3 standard errors of 300 bars
@@ -173,8 +173,8 @@ def _bars(display):
 
 
 def test_bars_are_two_binomial_standard_errors():
-    said = np.tile([0.8, 0.2], (25, 1))
-    display = ReliabilityDisplay.from_predictions([1] * 5 + [0] * 20, said, [0, 1])
+    predictions = np.tile([0.8, 0.2], (25, 1))
+    display = ReliabilityDisplay.from_predictions([1] * 5 + [0] * 20, predictions, [0, 1])
     np.testing.assert_allclose(_bars(display), [[0.2 - 0.16, 0.2 + 0.16]])  # 2 √(0.2 0.8 / 25)
 
 
@@ -205,8 +205,8 @@ def test_axes_are_labelled(model, stated):
 
 
 def test_of_three_classes_the_most_probable_counts():
-    said = [[0.5, 0.3, 0.2], [0.5, 0.2, 0.3], [0.0, 0.9, 0.1]]
-    display = ReliabilityDisplay.from_predictions([0, 2, 1], said, [0, 1, 2])
+    predictions = [[0.5, 0.3, 0.2], [0.5, 0.2, 0.3], [0.0, 0.9, 0.1]]
+    display = ReliabilityDisplay.from_predictions([0, 2, 1], predictions, [0, 1, 2])
     drawn = display.ax_.containers[0].lines[0]
     np.testing.assert_allclose(drawn.get_xydata(), [[0.5, 0.5], [0.9, 1.0]])
     assert display.counts_ax_.get_xlabel() == "predicted probability of the most probable class"
@@ -222,7 +222,7 @@ def test_from_estimator_draws_what_the_classifier_predicts(model, stream):
 
 
 @pytest.mark.parametrize(
-    ("labels", "said", "message"),
+    ("labels", "predictions", "message"),
     [
         (["ham"], [[0.5, 0.25, 0.25]], r"shape \(1, 3\); expected \(1, 2\)"),
         (["ham", "spam"], [[0.5, 0.5]], r"shape \(1, 2\); expected \(2, 2\)"),
@@ -232,9 +232,9 @@ def test_from_estimator_draws_what_the_classifier_predicts(model, stream):
         (["eggs"], [[0.5, 0.5]], "label 'eggs' at row 0"),
     ],
 )
-def test_what_cannot_be_compared_is_an_error(labels, said, message):
+def test_what_cannot_be_compared_is_an_error(labels, predictions, message):
     with pytest.raises(ValueError, match=message):
-        ReliabilityDisplay.from_predictions(labels, said, CLASSES)
+        ReliabilityDisplay.from_predictions(labels, predictions, CLASSES)
 
 
 def test_axes_outside_a_grid_are_an_error(stated):

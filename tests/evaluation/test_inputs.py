@@ -19,7 +19,7 @@ def table(n_rows=60, seed=0):
 KINDS = [False, True, False]
 
 
-def test_numbers_without_gaps_are_scaled_as_ever():
+def test_numbers_of_which_none_is_missing_are_scaled_as_ever():
     rows = np.random.default_rng(1).normal(size=(50, 3))
     expected = RunningStandardScaler().learn_then_transform(rows)
     assert np.array_equal(inputs_of(rows, [False] * 3), expected)

@@ -16,22 +16,22 @@ def stream(n_rows=4000, shares=(0.94, 0.06), sharpness=1.5, seed=0):
     """Labels, and calibrated probabilities of classes that may be rare."""
     rng = np.random.default_rng(seed)
     scores = np.log(shares) + sharpness * rng.normal(size=(n_rows, len(shares)))
-    said = np.exp(scores - scores.max(axis=1, keepdims=True))
-    said /= said.sum(axis=1, keepdims=True)
+    predictions = np.exp(scores - scores.max(axis=1, keepdims=True))
+    predictions /= predictions.sum(axis=1, keepdims=True)
     classes = np.array([f"c{k:02}" for k in range(len(shares))])
-    labels = classes[(said.cumsum(axis=1) > rng.random((n_rows, 1))).argmax(axis=1)]
-    return classes, labels, said
+    labels = classes[(predictions.cumsum(axis=1) > rng.random((n_rows, 1))).argmax(axis=1)]
+    return classes, labels, predictions
 
 
-def tally_of(classes, labels, said):
-    return Tally(tuple(classes.tolist())).with_rows(labels, said)
+def tally_of(classes, labels, predictions):
+    return Tally(tuple(classes.tolist())).with_rows(labels, predictions)
 
 
 @pytest.mark.parametrize("shares", [(0.94, 0.06), (0.02, 0.98), (0.6, 0.3, 0.1), (0.04,) * 25])
 def test_measures_of_classes_are_those_of_scikit_learn(shares):
-    classes, labels, said = stream(shares=shares)
-    tally = tally_of(classes, labels, said)
-    predicted = classes[said.argmax(axis=1)]
+    classes, labels, predictions = stream(shares=shares)
+    tally = tally_of(classes, labels, predictions)
+    predicted = classes[predictions.argmax(axis=1)]
     confusion = metrics.confusion_matrix(labels, predicted, labels=classes)
     np.testing.assert_array_equal(tally.outcomes.confusion, confusion)
     precision, recall, _, rows = metrics.precision_recall_fscore_support(
@@ -46,17 +46,17 @@ def test_measures_of_classes_are_those_of_scikit_learn(shares):
 @pytest.mark.parametrize("shares", [(0.94, 0.06), (0.02, 0.98), (0.6, 0.3, 0.1), (0.04,) * 25])
 @pytest.mark.parametrize("sharpness", [0.2, 1.5, 6.0])
 def test_rankings_from_bins_are_those_of_all_rows_within_what_is_said(shares, sharpness):
-    classes, labels, said = stream(shares=shares, sharpness=sharpness)
-    for k, found in enumerate(tally_of(classes, labels, said).by_class):
-        exact = metrics.roc_auc_score(labels == classes[k], said[:, k])
+    classes, labels, predictions = stream(shares=shares, sharpness=sharpness)
+    for k, found in enumerate(tally_of(classes, labels, predictions).by_class):
+        exact = metrics.roc_auc_score(labels == classes[k], predictions[:, k])
         assert found.roc_auc == pytest.approx(exact, abs=3e-3)
-        exact = metrics.average_precision_score(labels == classes[k], said[:, k])
+        exact = metrics.average_precision_score(labels == classes[k], predictions[:, k])
         assert found.average_precision == pytest.approx(exact, abs=1e-2)
 
 
 def test_the_base_rate_is_that_of_guesses_which_know_the_shares():
-    classes, labels, said = stream()
-    always, error, log_loss = tally_of(classes, labels, said).base_rate
+    classes, labels, predictions = stream()
+    always, error, log_loss = tally_of(classes, labels, predictions).base_rate
     nothing = np.zeros((len(labels), 1))
     guess = DummyClassifier(strategy="prior").fit(nothing, labels)
     assert always == guess.predict(nothing[:1])[0]
@@ -66,10 +66,10 @@ def test_the_base_rate_is_that_of_guesses_which_know_the_shares():
 
 @pytest.mark.parametrize("shares", [(0.9, 0.1), (0.1, 0.9)])
 def test_cutoffs_cost_what_errors_cost(shares):
-    classes, labels, said = stream(shares=shares)
-    found = tally_of(classes, labels, said).cutoffs
+    classes, labels, predictions = stream(shares=shares)
+    found = tally_of(classes, labels, predictions).cutoffs
     rare = int(np.argmin(shares))
-    is_rare, chance = labels == classes[rare], said[:, rare]
+    is_rare, chance = labels == classes[rare], predictions[:, rare]
     assert [line.cost_of_miss for line in found] == list(COSTS)
     for line in found:
         flagged = chance > 1.0 / (1.0 + line.cost_of_miss)
@@ -90,9 +90,9 @@ def test_cutoffs_cost_what_errors_cost(shares):
 
 
 def test_a_row_at_a_half_is_counted_once_whichever_class_is_rarer():
-    said = np.array([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1], [0.5, 0.5]])
+    predictions = np.array([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1], [0.5, 0.5]])
     for labels in (["a", "b", "b", "b"], ["a", "b", "a", "a"]):
-        tally = Tally(("a", "b")).with_rows(np.array(labels), said)
+        tally = Tally(("a", "b")).with_rows(np.array(labels), predictions)
         line = next(line for line in tally.cutoffs if line.cost_of_miss == 1.0)
         assert line.cost == tally.measures.error
 
@@ -109,21 +109,21 @@ def test_what_no_row_says_is_none_and_never_nan():
 
 def test_of_very_many_classes_none_is_ranked_and_files_still_keep_all():
     shares = np.full(MOST_RANKED + 10, 1.0 / (MOST_RANKED + 10))
-    classes, labels, said = stream(300, shares)
+    classes, labels, predictions = stream(300, shares)
     tally = Tally()
     for start in range(0, 300, 7):  # classes come as they come, beyond the bound
-        tally = tally.with_rows(labels[start : start + 7], said[start : start + 7], classes)
+        tally = tally.with_rows(labels[start : start + 7], predictions[start : start + 7], classes)
     assert tally.by_class[0].roc_auc is None
     assert Tally.from_dict(json.loads(json.dumps(tally.as_dict()))) == tally
 
 
 def test_a_class_that_comes_late_had_no_probability_before():
     labels = np.array(["b", "b", "a", "b", "c", "c"])
-    said = np.array(
+    predictions = np.array(
         [[0, 1, 0], [0, 1, 0], [0, 1, 0], [0.3, 0.7, 0], [0.4, 0.6, 0], [0.1, 0.2, 0.7]]
     )
-    tally = Tally().with_rows(labels, said, np.array(["a", "b", "c"]))
-    alike = said.copy()
+    tally = Tally().with_rows(labels, predictions, np.array(["a", "b", "c"]))
+    alike = predictions.copy()
     alike[4] = 1 / 3  # as if all had seemed alike
     last = tally.by_class[2]
     assert last.roc_auc == metrics.roc_auc_score(labels == "c", alike[:, 2])
@@ -135,8 +135,8 @@ def test_a_class_that_comes_late_had_no_probability_before():
 def runs_of(labels):
     classes, observed = np.unique(labels, return_inverse=True)
     none = Outcomes.none(len(classes))
-    said = np.full((len(labels), len(classes)), 1.0 / len(classes))
-    return label_order(none.with_rows(observed, said, observed))
+    predictions = np.full((len(labels), len(classes)), 1.0 / len(classes))
+    return label_order(none.with_rows(observed, predictions, observed))
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.95, 0.05), (0.2, 0.3, 0.5), (0.1,) * 10])
@@ -168,8 +168,8 @@ def test_blocks_are_noticed_and_nothing_else(labels, in_blocks):
 
 
 def test_a_tally_that_does_not_add_up_is_refused():
-    classes, labels, said = stream(200)
-    stored = tally_of(classes, labels, said).as_dict()
+    classes, labels, predictions = stream(200)
+    stored = tally_of(classes, labels, predictions).as_dict()
     for name, wrong in {
         "counts": [100, 100],
         "confusion": [[0, 0, 200]],
@@ -184,7 +184,7 @@ def test_a_tally_that_does_not_add_up_is_refused():
 
 
 def test_a_tally_of_an_earlier_version_begins_anew():
-    classes, labels, said = stream(200)
-    stored = tally_of(classes, labels, said).as_dict()
+    classes, labels, predictions = stream(200)
+    stored = tally_of(classes, labels, predictions).as_dict()
     del stored["outcomes"]
     assert Tally.from_dict(stored) == Tally(tuple(classes.tolist()))

@@ -30,9 +30,9 @@ def three():
 
 
 def test_errors_are_counted():
-    came, said = np.array([0, 0, 1, 1, 0]), np.array([1, 0, 1, 0, 0])
-    assert error(came, said) == 2 / 5
-    assert cumulative_error(came, said).tolist() == [1 / 1, 1 / 2, 1 / 3, 2 / 4, 2 / 5]
+    outcomes, predictions = np.array([0, 0, 1, 1, 0]), np.array([1, 0, 1, 0, 0])
+    assert error(outcomes, predictions) == 2 / 5
+    assert cumulative_error(outcomes, predictions).tolist() == [1 / 1, 1 / 2, 1 / 3, 2 / 4, 2 / 5]
 
 
 def test_log_loss_and_brier_of_two_classes_follow_their_definitions(binary):
@@ -44,10 +44,10 @@ def test_log_loss_and_brier_of_two_classes_follow_their_definitions(binary):
 
 def test_log_loss_and_brier_of_three_classes_follow_their_definitions(three):
     labels, probabilities = three
-    came = np.eye(3)[labels]
+    outcomes = np.eye(3)[labels]
     of_label = probabilities[np.arange(300), labels]
     assert log_loss(labels, probabilities, np.arange(3)) == pytest.approx(-np.log(of_label).mean())
-    half_squares = 0.5 * ((probabilities - came) ** 2).sum(axis=1)
+    half_squares = 0.5 * ((probabilities - outcomes) ** 2).sum(axis=1)
     assert brier(labels, probabilities, np.arange(3)) == pytest.approx(half_squares.mean())
 
 

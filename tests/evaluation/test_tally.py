@@ -12,46 +12,48 @@ from virtualvector.evaluation import Tally, calibration_error, measure, reliabil
 
 def stream(n_rows, classes, seed=0):
     rng = np.random.default_rng(seed)
-    said = rng.dirichlet(np.full(len(classes), 0.5), n_rows)
-    labels = np.array(classes)[[rng.choice(len(classes), p=p) for p in said]]
-    return labels, said
+    predictions = rng.dirichlet(np.full(len(classes), 0.5), n_rows)
+    labels = np.array(classes)[[rng.choice(len(classes), p=p) for p in predictions]]
+    return labels, predictions
 
 
-def cut(tally, labels, said, cuts):
-    for part, of_part in zip(np.split(labels, cuts), np.split(said, cuts), strict=True):
+def cut(tally, labels, predictions, cuts):
+    for part, of_part in zip(np.split(labels, cuts), np.split(predictions, cuts), strict=True):
         tally = tally.with_rows(part, of_part)
     return tally
 
 
 @pytest.mark.parametrize("classes", [("ham", "spam"), ("a", "b", "c")])
 def test_sums_give_the_measures_of_the_whole_stream(classes):
-    labels, said = stream(2000, classes)
-    tally = Tally(classes).with_rows(labels, said)
-    said_labels = np.array(classes)[said.argmax(axis=1)]
-    assert tally.measures == pytest.approx(measure(labels, said_labels, said, np.array(classes)))
+    labels, predictions = stream(2000, classes)
+    tally = Tally(classes).with_rows(labels, predictions)
+    predicted = np.array(classes)[predictions.argmax(axis=1)]
+    assert tally.measures == pytest.approx(
+        measure(labels, predicted, predictions, np.array(classes))
+    )
     for mine, theirs in zip(
-        tally.reliability, reliability(labels, said, np.array(classes)), strict=True
+        tally.reliability, reliability(labels, predictions, np.array(classes)), strict=True
     ):
         assert mine == pytest.approx(theirs, nan_ok=True)
 
 
 @given(st.lists(st.integers(0, 700), max_size=40))
 def test_any_cut_gives_the_same_bits(cuts):
-    labels, said = stream(700, ("ham", "spam"))
+    labels, predictions = stream(700, ("ham", "spam"))
     start = Tally(("ham", "spam"))
-    assert cut(start, labels, said, sorted(cuts)) == start.with_rows(labels, said)
+    assert cut(start, labels, predictions, sorted(cuts)) == start.with_rows(labels, predictions)
 
 
 def test_row_by_row_gives_the_same_bits():
-    labels, said = stream(6000, ("a", "b", "c"))
+    labels, predictions = stream(6000, ("a", "b", "c"))
     start = Tally(("a", "b", "c"))
-    assert cut(start, labels, said, range(1, 6000)) == start.with_rows(labels, said)
+    assert cut(start, labels, predictions, range(1, 6000)) == start.with_rows(labels, predictions)
 
 
 def test_memory_is_bounded_and_stretches_add_up():
-    labels, said = stream(20_000, ("ham", "spam"))
-    tally = cut(Tally(("ham", "spam")), labels, said, [777, 12_345])
-    wrong = labels != np.array(["ham", "spam"])[said.argmax(axis=1)]
+    labels, predictions = stream(20_000, ("ham", "spam"))
+    tally = cut(Tally(("ham", "spam")), labels, predictions, [777, 12_345])
+    wrong = labels != np.array(["ham", "spam"])[predictions.argmax(axis=1)]
     assert 64 <= len(tally.past) <= 256
     start = 0
     for part in tally.stretches:
@@ -65,14 +67,14 @@ def test_memory_is_bounded_and_stretches_add_up():
 
 def test_classes_come_as_they_come():
     labels = np.array(["b", "b", "a", "b", "c"])
-    said = np.array(
+    predictions = np.array(
         [[0, 1, 0], [0, 1, 0], [0.2, 0.8, 0], [0.3, 0.7, 0], [0.1, 0.6, 0.3]], dtype=float
     )
-    at_once = Tally().with_rows(labels, said, np.array(["a", "b", "c"]))
+    at_once = Tally().with_rows(labels, predictions, np.array(["a", "b", "c"]))
     assert at_once.classes == ("a", "b", "c")
-    first = Tally().with_rows(labels[:2], said[:2, 1:2], np.array(["b"]))
-    second = first.with_rows(labels[2:4], said[2:4, :2], np.array(["a", "b"]))
-    assert second.with_rows(labels[4:], said[4:], np.array(["a", "b", "c"])) == at_once
+    first = Tally().with_rows(labels[:2], predictions[:2, 1:2], np.array(["b"]))
+    second = first.with_rows(labels[2:4], predictions[2:4, :2], np.array(["a", "b"]))
+    assert second.with_rows(labels[4:], predictions[4:], np.array(["a", "b", "c"])) == at_once
     # Rows from before the second class say nothing about how reliable its probability is, and of
     # those that bring a class it is as if all had been alike; both are wrong.
     assert second.reliability.n_rows.sum() == 2
@@ -86,10 +88,23 @@ def test_classes_come_as_they_come():
 
 
 def test_a_file_keeps_every_bit():
-    labels, said = stream(5000, ("ham", "spam"))
-    tally = Tally(("ham", "spam")).with_rows(labels, said)
+    labels, predictions = stream(5000, ("ham", "spam"))
+    tally = Tally(("ham", "spam")).with_rows(labels, predictions)
     assert Tally.from_dict(json.loads(json.dumps(tally.as_dict()))) == tally
 
 
 def test_nothing_yet_has_measures_too():
     assert Tally(("ham", "spam")).measures == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_weighted_rows_add_up_to_the_same_bits_however_they_are_cut():
+    labels, said = stream(500, ("ham", "spam"))
+    weights = np.random.default_rng(0).uniform(0.01, 3.0, 500)
+    whole = Tally(("ham", "spam")).with_rows(labels, said, weights=weights)
+    cut = Tally(("ham", "spam"))
+    for start, stop in ((0, 1), (1, 130), (130, 500)):
+        rows = slice(start, stop)
+        cut = cut.with_rows(labels[rows], said[rows], weights=weights[rows])
+    assert cut == whole
+    assert cut.measures == whole.measures
+    assert whole.now.n_rows == pytest.approx(weights.sum(), rel=1e-12)

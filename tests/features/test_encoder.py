@@ -58,7 +58,7 @@ def test_any_cut_gives_the_same_bits():
     np.testing.assert_array_equal(np.vstack(wide), whole)
 
 
-def test_gaps_become_the_mean_and_are_counted():
+def test_missing_values_become_the_mean_and_are_counted():
     running = Encoder([False])
     inputs = running.learn([np.array([1.0, np.nan, 3.0, np.nan])])
     without = Encoder([False]).learn([np.array([1.0, 3.0])])

@@ -38,7 +38,7 @@ def test_parts_are_those_of_the_calendar(moment):
         assert parts[f"{name}, cosine"] == pytest.approx(math.cos(2 * math.pi * phase), abs=1e-9)
 
 
-def test_what_does_not_vary_says_nothing_and_gaps_are_the_mean():
+def test_what_does_not_vary_says_nothing_and_missing_values_are_the_mean():
     days = np.array(["2021-05-06", "2021-05-09", "NaT", "2021-07-01"], "M8[us]")
     encoder = Encoder([False], times=[True])
     inputs = encoder.learn([days])

@@ -12,58 +12,58 @@ from virtualvector.jit.signals import signals_deferred
 
 
 @pytest.fixture
-def came():
+def received():
     """Signals that came to handlers, which raise: SIGUSR1, SIGUSR2, SIGALRM."""
-    came = []
+    received = []
 
     def handler(number, frame):
-        came.append(number)
+        received.append(number)
         raise InterruptedError(number)
 
     numbers = signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM
     before = {number: signal.signal(number, handler) for number in numbers}
-    yield came
+    yield received
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-def raise_deferred(came, *numbers):
+def raise_deferred(received, *numbers):
     """Raise signals; nothing comes of them before the end."""
     with signals_deferred():
         for number in numbers:
             signal.raise_signal(number)
-        assert not came
+        assert not received
 
 
-def test_a_signal_comes_to_its_handler_at_the_end(came):
+def test_a_signal_comes_to_its_handler_at_the_end(received):
     with pytest.raises(InterruptedError):
-        raise_deferred(came, signal.SIGUSR1)
-    assert came == [signal.SIGUSR1]
+        raise_deferred(received, signal.SIGUSR1)
+    assert received == [signal.SIGUSR1]
 
 
-def test_every_signal_comes_once_in_order_even_if_the_first_one_raises(came):
+def test_every_signal_comes_once_in_order_even_if_the_first_one_raises(received):
     with pytest.raises(InterruptedError):
-        raise_deferred(came, signal.SIGUSR2, signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR2)
-    assert came == [signal.SIGUSR2, signal.SIGUSR1]
+        raise_deferred(received, signal.SIGUSR2, signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR2)
+    assert received == [signal.SIGUSR2, signal.SIGUSR1]
 
 
-def test_what_is_raised_inside_is_not_swallowed(came):
+def test_what_is_raised_inside_is_not_swallowed(received):
     with pytest.raises(KeyError), signals_deferred():
         raise KeyError
 
 
-def test_deferring_twice_is_deferring_to_the_end_of_the_first(came):
+def test_deferring_twice_is_deferring_to_the_end_of_the_first(received):
     def twice():
         with signals_deferred():
-            raise_deferred(came, signal.SIGUSR1)
-            assert not came
+            raise_deferred(received, signal.SIGUSR1)
+            assert not received
 
     with pytest.raises(InterruptedError):
         twice()
-    assert came == [signal.SIGUSR1]
+    assert received == [signal.SIGUSR1]
 
 
-def test_handlers_are_what_they_were(came):
+def test_handlers_are_what_they_were(received):
     before = {number: signal.getsignal(number) for number in signal.valid_signals()}
     with signals_deferred():
         for number, handler in before.items():
@@ -72,7 +72,7 @@ def test_handlers_are_what_they_were(came):
     assert {number: signal.getsignal(number) for number in signal.valid_signals()} == before
 
 
-def test_other_threads_have_no_handlers_to_defer(came):
+def test_other_threads_have_no_handlers_to_defer(received):
     found = []
 
     def work():

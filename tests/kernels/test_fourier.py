@@ -7,7 +7,7 @@ from virtualvector.kernels.fourier import write_fourier_features
 
 
 @pytest.mark.parametrize("largest", [1e-3, 1.0, 100.0, 1e6])
-def test_waves_are_cosines_and_sines(largest):
+def test_features_are_cosines_and_sines(largest):
     phases = np.random.default_rng(0).uniform(-largest, largest, size=(50, 33))
     out = np.empty((50, 66))
     write_fourier_features(phases, 1.5, out)

@@ -48,10 +48,8 @@ def test_a_gaussian_factor_integrates_to_what_sampling_says():
     density = multivariate_normal(mean, covariance).pdf(x)
     factor = np.exp(x @ shift - 0.5 * np.einsum("...i,ij,...j->...", x, precision, x))
     total = np.sum(density * factor) * (18 / 1200) ** 2
-    found = log_normaliser(
-        *mean, covariance[0, 0], covariance[0, 1], covariance[1, 1],
-        precision[0, 0], precision[0, 1], precision[1, 1], *shift,
-    )  # fmt: skip
+    flat = [(matrix[0, 0], matrix[0, 1], matrix[1, 1]) for matrix in (covariance, precision)]
+    found = log_normaliser(tuple(mean), *flat, tuple(shift))
     assert found == pytest.approx(math.log(total), rel=1e-9)
 
 

@@ -298,8 +298,8 @@ def test_classes_can_be_learned_side_by_side(n_jobs, monkeypatch):
     monkeypatch.setattr(one_vs_rest, "learn", noting)
     with joblib.parallel_config("threading", n_jobs=n_jobs):
         together = VVMClassifier(8, margin_noise=0.3).fit(X, y)
-        said = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)
+        predictions = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)
     assert threading.get_ident() not in threads
     assert_same_model(together, alone, X)
     expected = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)
-    np.testing.assert_array_equal(said.probabilities, expected.probabilities)
+    np.testing.assert_array_equal(predictions.probabilities, expected.probabilities)

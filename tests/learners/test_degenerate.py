@@ -43,8 +43,8 @@ def test_a_class_that_always_comes_is_ever_more_probable(learner, margin_noise, 
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_a_class_that_was_declared_but_never_came_is_improbable(learner, missing):
     X, y = problem(n_classes=3)
-    came = y != missing
-    model = learner(margin_noise=0.5).partial_fit(X[came], y[came], classes=[0, 1, 2])
+    is_known = y != missing
+    model = learner(margin_noise=0.5).partial_fit(X[is_known], y[is_known], classes=[0, 1, 2])
     probabilities = model.predict_proba(X)
     assert probabilities[:, missing].mean() < 0.15
     assert np.mean(model.predict(X) == missing) < 0.05

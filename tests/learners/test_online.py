@@ -194,10 +194,10 @@ def test_threads_take_turns():
     model = VVMClassifier(20, margin_noise=0.3).partial_fit(X[:5], y[:5], classes=[0, 1])
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda t: model.learn_one(X[t], y[t]), range(5, 400)))
-        said = list(pool.map(model.predict_proba_one, X))
+        predictions = list(pool.map(model.predict_proba_one, X))
     assert model.n_seen_ == 400
     assert np.isfinite(model.covariance_).all()
-    np.testing.assert_allclose(said, model.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(predictions, model.predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
@@ -230,8 +230,10 @@ def test_tables_of_one_row_take_the_same_route(name, n_classes):
     whole = fresh(name).partial_fit(X, y, classes=classes)
     rows = fresh(name).partial_fit(X[:1], y[:1], classes=classes)
     for t in range(1, 50):
-        said = rows.predict_proba(X[t : t + 1])
-        np.testing.assert_allclose(said, rows.predict_proba(X[[t, t]])[:1], rtol=1e-9, atol=1e-12)
+        predictions = rows.predict_proba(X[t : t + 1])
+        np.testing.assert_allclose(
+            predictions, rows.predict_proba(X[[t, t]])[:1], rtol=1e-9, atol=1e-12
+        )
         rows.partial_fit(X[t : t + 1], y[t : t + 1], classes=classes if t % 2 else None)
     assert_same_model(rows, whole, X)
 

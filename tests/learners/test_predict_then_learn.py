@@ -22,7 +22,7 @@ OURS = [
     WindowEPClassifier(5, margin_noise=0.1),
     EPClassifier(margin_noise=0.5),
 ]
-RIVALS = [SOGPClassifier(), NaturalGradientClassifier(), AROWClassifier(), BudgetPerceptron()]
+BASELINES = [SOGPClassifier(), NaturalGradientClassifier(), AROWClassifier(), BudgetPerceptron()]
 N = 60
 
 
@@ -45,7 +45,7 @@ def one_by_one(model, rows, labels, classes):
     return np.array(predicted), np.array(probabilities), model
 
 
-@pytest.mark.parametrize("model", OURS + RIVALS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", OURS + BASELINES, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("names", [np.array([0, 1]), np.array(["no", "yes"])])
 def test_two_classes(model, stream, names):
     rows, labels = stream[0], names[(stream[1] > 0).astype(int)]
@@ -71,23 +71,25 @@ def test_three_classes(model, stream):
     np.testing.assert_array_equal(one_pass.predict_proba(rows), after.predict_proba(rows))
 
 
-@pytest.mark.parametrize("model", OURS + RIVALS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", OURS + BASELINES, ids=lambda model: type(model).__name__)
 def test_any_cut_of_the_stream_says_the_same(model, stream):
     rows, labels = stream[0], (stream[1] > 0).astype(int)
     whole = clone(model).predict_then_learn(rows, labels)
     pieces = clone(model)
-    said = [
+    predictions = [
         pieces.predict_then_learn(rows[a:b], labels[a:b], classes=[0, 1] if a == 0 else None)
         for a, b in ((0, 1), (1, 20), (20, N))
     ]
-    np.testing.assert_array_equal(np.concatenate([part.labels for part in said]), whole.labels)
+    np.testing.assert_array_equal(
+        np.concatenate([part.labels for part in predictions]), whole.labels
+    )
     if whole.probabilities is not None:
         np.testing.assert_array_equal(
-            np.concatenate([part.probabilities for part in said]), whole.probabilities
+            np.concatenate([part.probabilities for part in predictions]), whole.probabilities
         )
 
 
-@pytest.mark.parametrize("model", [OURS[0], RIVALS[0]], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [OURS[0], BASELINES[0]], ids=lambda model: type(model).__name__)
 def test_after_learning_undeclared_classes_it_goes_on(model, stream):
     rows, labels = stream[0], (stream[1] > 0).astype(int)
     learned = clone(model).partial_fit(rows[:30], labels[:30])
@@ -95,7 +97,7 @@ def test_after_learning_undeclared_classes_it_goes_on(model, stream):
     assert learned.predict_then_learn(rows[30:31], labels[30:31]).labels == expected
 
 
-@pytest.mark.parametrize("model", [OURS[0], RIVALS[0]], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [OURS[0], BASELINES[0]], ids=lambda model: type(model).__name__)
 def test_a_bad_row_changes_nothing(model, stream):
     rows, labels = stream[0], (stream[1] > 0).astype(int)
     learned = clone(model).fit(rows[:30], labels[:30])

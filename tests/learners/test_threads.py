@@ -167,12 +167,12 @@ def test_who_reads_sees_one_learner_while_others_fit_another(learner):
             for X, _ in (narrow, wide):
                 for k, read in enumerate((model.predict_proba, model.predict)):
                     try:
-                        said = read(X)
+                        predictions = read(X)
                     except ValueError as error:
                         if "features" not in str(error):
                             raise
                     else:
-                        np.testing.assert_array_equal(said, expected[X.shape[1]][k])
+                        np.testing.assert_array_equal(predictions, expected[X.shape[1]][k])
                         found += 1
             if hasattr(model, "coef_"):
                 assert model.coef_.shape in ((1, 2), (4, 5))

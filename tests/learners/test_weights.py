@@ -163,15 +163,17 @@ def test_each_row_is_predicted_once_before_it_is_learned(learner, n_classes):
     w = np.where(np.arange(40) % 7 == 3, 0.0, parts(40, seed=2))
     w[20] = 0.0
     classes = list(range(n_classes))
-    said = learner(margin_noise=0.3).predict_then_learn(X, y, classes, sample_weight=w)
-    assert said.probabilities.shape == (40, n_classes)
+    predictions = learner(margin_noise=0.3).predict_then_learn(X, y, classes, sample_weight=w)
+    assert predictions.probabilities.shape == (40, n_classes)
     step_by_step = learner(margin_noise=0.3)
     first = int(np.argmax(w > 0))
     step_by_step.partial_fit(X[: first + 1], y[: first + 1], classes, sample_weight=w[: first + 1])
     for t in range(first + 1, 40):
         expected = step_by_step.predict_proba(X[t : t + 1])[0]
-        np.testing.assert_allclose(said.probabilities[t], expected, rtol=1e-9, atol=1e-12)
-        assert said.labels[t] == step_by_step.classes_[np.argmax(said.probabilities[t])]
+        np.testing.assert_allclose(predictions.probabilities[t], expected, rtol=1e-9, atol=1e-12)
+        assert (
+            predictions.labels[t] == step_by_step.classes_[np.argmax(predictions.probabilities[t])]
+        )
         step_by_step.learn_one(X[t], y[t], sample_weight=w[t])
 
 
@@ -246,20 +248,20 @@ BAD_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("said", BAD_WEIGHTS)
-def test_weights_that_are_none_are_refused_by_row(said):
+@pytest.mark.parametrize("message", BAD_WEIGHTS)
+def test_weights_that_are_none_are_refused_by_row(message):
     X, y = problem(4)
     learned = ADFClassifier().fit(X, y)
     before = learned.coef_
     for learn in (learned.fit, learned.partial_fit, learned.predict_then_learn):
         with pytest.raises(ValueError, match="sample_weight") as raised:
-            learn(X, y, sample_weight=BAD_WEIGHTS[said])
-        raised.match(said)
+            learn(X, y, sample_weight=BAD_WEIGHTS[message])
+        raised.match(message)
     np.testing.assert_array_equal(learned.coef_, before)
 
 
 @pytest.mark.parametrize(
-    ("class_weight", "said"),
+    ("class_weight", "message"),
     [
         ({0: -1}, "-1 for the class 0"),
         ({0: math.nan}, "nan for the class 0"),
@@ -269,12 +271,12 @@ def test_weights_that_are_none_are_refused_by_row(said):
         (3.0, "class_weight"),
     ],
 )
-def test_weights_of_classes_that_are_none_are_refused_by_name(class_weight, said):
+def test_weights_of_classes_that_are_none_are_refused_by_name(class_weight, message):
     X, y = problem(20)
     model = ADFClassifier(class_weight=class_weight)
     with pytest.raises(ValueError, match="class_weight") as raised:
         model.fit(X, y)
-    raised.match(said)
+    raised.match(message)
     with pytest.raises(ValueError, match="class_weight"):
         model.partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="class_weight"):

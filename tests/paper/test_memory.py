@@ -45,15 +45,15 @@ def test_the_left_end_is_adf(records, data):
 def test_the_right_end_is_ep_after_every_row(records):
     rows, labels = stream("thyroid", 0)
     model = EPClassifier(margin_noise=SETTINGS["thyroid"].margin_noise)
-    said = [0.5]
+    predictions = [0.5]
     for t in range(1, QUICK_ROWS):
         model.partial_fit(rows[t - 1 : t], labels[t - 1 : t], classes=[0, 1])
-        said.append(model.predict_proba(rows[t : t + 1])[0, labels[t]])
+        predictions.append(model.predict_proba(rows[t : t + 1])[0, labels[t]])
     found = [
         r["log_loss"] for r in records
         if (r["data"], r["order"], r["buffer_size"]) == ("thyroid", 0, QUICK_ROWS)
     ]  # fmt: skip
-    assert found == pytest.approx([-np.mean(np.log(said))] * len(WAYS), abs=1e-6)
+    assert found == pytest.approx([-np.mean(np.log(predictions))] * len(WAYS), abs=1e-6)
 
 
 def test_the_way_from_adf_to_ep_is_gone_at_the_end(summary):

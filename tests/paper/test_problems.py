@@ -62,7 +62,7 @@ def test_features_of_rows_are_as_many_as_asked_for_and_the_same_for_a_seed():
 def test_validation_is_scikit_learns_cross_validation_of_ep():
     rows, labels = (part[:60] for part in load_problem("thyroid").shuffled([0]))
     features, noise = FeatureMap(20, 2.0), Noise(0.0, 0.1)
-    said = cross_val_predict(
+    predictions = cross_val_predict(
         EPClassifier(margin_noise=0.1),
         features(rows, [7, 0]),
         labels,
@@ -70,8 +70,8 @@ def test_validation_is_scikit_learns_cross_validation_of_ep():
         method="predict_proba",
     )
     error, loss = validate(Problem(rows, labels), features, noise, [7])
-    assert error == pytest.approx(100 * np.mean(said.argmax(axis=1) != labels))
-    assert loss == pytest.approx(-np.log(said[np.arange(60), labels]).mean())
+    assert error == pytest.approx(100 * np.mean(predictions.argmax(axis=1) != labels))
+    assert loss == pytest.approx(-np.log(predictions[np.arange(60), labels]).mean())
 
 
 def test_the_smallest_error_is_chosen_and_among_equals_the_smallest_log_loss():

@@ -130,7 +130,7 @@ def test_features_are_those_with_the_least_validation_error():
 
 def test_pairs_are_compared_order_by_order(records, summary):
     ends = {learner: errors[:, -1] for learner, (_, errors) in curves(records).items()}
-    pair = summary["vvm_less_rival"]["PA"]
+    pair = summary["vvm_less_baseline"]["PA"]
     assert pair["difference"] == pytest.approx(np.mean(ends["VVM"] - ends["PA"]))
     assert pair["p"] == pytest.approx(ttest_1samp(ends["VVM"] - ends["PA"], 0.0).pvalue)
 

@@ -38,6 +38,19 @@ def holds(path, model):
     return path.read_bytes() == contents_of(model)
 
 
+def test_a_file_that_is_replaced_while_it_is_opened_is_read_whole(path, old, new, monkeypatch):
+    old.save(path)
+    opened = type(path).open
+
+    def replaced_and_opened(self, *how):
+        disk.replace_file(path, contents_of(new))
+        return opened(self, *how)
+
+    monkeypatch.setattr(type(path), "open", replaced_and_opened)
+    assert disk.read_file(path) == contents_of(new)
+    assert len(contents_of(new)) > len(contents_of(old))
+
+
 def alone(path):
     """Whether there is nothing beside a file."""
     return list(path.parent.iterdir()) == [path]

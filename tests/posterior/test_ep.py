@@ -53,7 +53,7 @@ def test_within_its_reach_a_margin_has_nothing_to_gain(tolerance):
     ],
 )
 @pytest.mark.parametrize("d", [6, 20])
-def test_after_every_row_all_stand_ins_are_matched(d, how, tolerance):
+def test_after_every_row_all_sites_are_matched(d, how, tolerance):
     rng = np.random.default_rng(d)
     rows = rng.normal(size=(300, d))
     signs = np.where(rows[:, 0] + rng.normal(size=300) * math.sqrt(how.margin_noise) > 0, 1.0, -1.0)

@@ -99,17 +99,17 @@ def test_nothing_is_asked_for_and_nothing_is_complained_about(see, address):
 
 
 def test_the_first_sentence_has_the_numbers_of_the_stream(see, stream):
-    labels, said = stream
+    labels, predictions = stream
     page = see()
     sentence = page.find_element(By.ID, "summary").text
     n_rows, *numbers = re.findall(r"[\d,.]+\d", sentence)
-    wrong = (said.argmax(axis=1) != (labels == "<script>alert(3)</script>")).mean()
+    wrong = (predictions.argmax(axis=1) != (labels == "<script>alert(3)</script>")).mean()
     classes = ["<b>ham</b>", "<script>alert(3)</script>"]
     shares = [(labels == name).mean() for name in classes]
     expected = [
-        log_loss(labels, said),
+        log_loss(labels, predictions),
         log_loss(labels, np.tile(shares, (len(labels), 1))),
-        calibration_error(labels, said, classes),
+        calibration_error(labels, predictions, classes),
     ]
     assert n_rows == "4,601"
     assert [f"{float(number):.3f}" for number in numbers[2:]] == [f"{e:.3f}" for e in expected]

@@ -22,8 +22,8 @@ def stream(classes, n_rows=400):
 def learned(classes, **parameters):
     X, y = stream(classes)
     model = AutoVVMClassifier(**parameters)
-    said = model.predict_then_learn(X, y, classes=classes)
-    tally = Tally(tuple(classes)).with_rows(y, said.probabilities)
+    predictions = model.predict_then_learn(X, y, classes=classes)
+    tally = Tally(tuple(classes)).with_rows(y, predictions.probabilities)
     return model, of_model(model, tally, "made up", {"rows": "400"})
 
 

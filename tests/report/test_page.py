@@ -86,8 +86,8 @@ def test_a_stream_without_rows_has_a_page():
 
 @pytest.mark.parametrize("n_rows", [1, 15, 16, 17, 130])
 def test_short_streams_have_a_page(n_rows):
-    said = np.tile([0.25, 0.75], (n_rows, 1))
-    tally = Tally(("a", "b")).with_rows(np.array(["b"] * n_rows), said)
+    predictions = np.tile([0.25, 0.75], (n_rows, 1))
+    tally = Tally(("a", "b")).with_rows(np.array(["b"] * n_rows), predictions)
     rows = "1 row" if n_rows == 1 else f"{n_rows} rows, each"
     text = Reader(render(EMPTY._replace(tally=tally))).text
     assert f"{rows} predicted before it was learned: 0 % wrong, where" in text
@@ -99,8 +99,8 @@ def test_many_classes_have_a_page():
     rng = np.random.default_rng(0)
     classes = [f"class {k:02}" for k in range(26)]
     labels = rng.choice(classes, 2000)
-    said = rng.dirichlet(np.ones(26), 2000)
-    tally = Tally(tuple(classes)).with_rows(labels, said)
+    predictions = rng.dirichlet(np.ones(26), 2000)
+    tally = Tally(tuple(classes)).with_rows(labels, predictions)
     weights = [Weight(f"x{k}", name, 1.0, 0.5) for name in classes for k in range(16)]
     points = Points(
         [f"x{k}" for k in range(16)], rng.normal(size=(260, 16)), list(np.repeat(classes, 10))
@@ -115,7 +115,7 @@ def test_many_classes_have_a_page():
     assert f"{-(shares * np.log(shares)).sum():.3f} the shares of the classes" in text
     assert text.count("class 07") >= 2  # in the table of classes, and in the matrix
     assert '<abbr title="class 07">8</abbr>' in page  # as 26 names across are too wide
-    matrix = confusion_matrix(labels, np.array(classes)[said.argmax(axis=1)])
+    matrix = confusion_matrix(labels, np.array(classes)[predictions.argmax(axis=1)])
     cells = [f">{n if n else '·'}</td>" for n in matrix[7].tolist()]
     assert re.search(
         ">8 <bdi>class 07</bdi></span></th>" + "<td[^>]*".join(["<td[^>]*" + cells[0], *cells[1:]]),
@@ -139,8 +139,8 @@ def test_the_page_of_a_large_model_is_small():
     rng = np.random.default_rng(0)
     n_columns, n_experts, n_moments = 1000, 300, 256
     n_rows = 16 * 256 * 64
-    said = rng.dirichlet([0.5, 0.5], n_rows)
-    tally = Tally(("a", "b")).with_rows(rng.choice(["a", "b"], n_rows), said)
+    predictions = rng.dirichlet([0.5, 0.5], n_rows)
+    tally = Tally(("a", "b")).with_rows(rng.choice(["a", "b"], n_rows), predictions)
     columns = [f"{'a long name of a column ' * 12}{k}" for k in range(n_columns)]
     experts = [f"rbf ×{k}, s² 0.1, ε 0.02, half-life 20000" for k in range(n_experts)]
     page = render(
@@ -165,17 +165,17 @@ def test_the_page_of_a_large_model_is_small():
 
 
 def test_blocks_of_labels_are_told_and_their_absence_is_not():
-    said = np.full((200, 2), 0.5)
+    predictions = np.full((200, 2), 0.5)
     for labels, told in ((np.repeat(["a", "b"], 100), True), (np.tile(["a", "b"], 100), False)):
-        tally = Tally(("a", "b")).with_rows(labels, said)
+        tally = Tally(("a", "b")).with_rows(labels, predictions)
         page = Reader(render(EMPTY._replace(tally=tally)))
         assert ("Labels came in blocks" in page.text) == told
 
 
 def test_the_costs_of_errors_are_on_the_page(stream, page):
-    labels, said = stream
+    labels, predictions = stream
     is_rare = labels == CLASSES[1]
-    flagged = said[:, 1] > 1 / 11  # where a miss costs ten false alarms
+    flagged = predictions[:, 1] > 1 / 11  # where a miss costs ten false alarms
     cost = (flagged & ~is_rare).mean() + 10 * (~flagged & is_rare).mean()
     assert f">{1000 * cost:,.1f}<" in page
 
@@ -183,8 +183,8 @@ def test_the_costs_of_errors_are_on_the_page(stream, page):
 def test_more_classes_than_a_matrix_has_room_for_have_their_errors_listed():
     rng = np.random.default_rng(0)
     classes = [f"class {k:02}" for k in range(40)]
-    said = rng.dirichlet(np.ones(40), 500)
-    tally = Tally(tuple(classes)).with_rows(rng.choice(classes, 500), said)
+    predictions = rng.dirichlet(np.ones(40), 500)
+    tally = Tally(tuple(classes)).with_rows(rng.choice(classes, 500), predictions)
     text = Reader(render(EMPTY._replace(tally=tally))).text
     assert "The most frequent errors" in text
     assert "Classes left out: 10." in text

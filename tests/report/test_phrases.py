@@ -11,8 +11,8 @@ from virtualvector.report.selection import SHORTEST_PART, equal_parts
 
 def tally_of(wrong, sure=0.8):
     """A stream of class a, predicted with the same certainty, rightly or wrongly."""
-    said = np.where(np.asarray(wrong)[:, None], [1.0 - sure, sure], [sure, 1.0 - sure])
-    return Tally(("a", "b")).with_rows(np.array(["a"] * len(wrong)), said)
+    predictions = np.where(np.asarray(wrong)[:, None], [1.0 - sure, sure], [sure, 1.0 - sure])
+    return Tally(("a", "b")).with_rows(np.array(["a"] * len(wrong)), predictions)
 
 
 @pytest.mark.parametrize(

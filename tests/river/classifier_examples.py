@@ -59,6 +59,6 @@ def learned(classifier, rows, labels):
 
 def probabilities(model, rows):
     """What a classifier says of rows one by one, as an array."""
-    said = [model.predict_proba_one(x) for x in rows]
-    assert all(list(each) == list(said[0]) for each in said)
-    return np.array([list(each.values()) for each in said])
+    predictions = [model.predict_proba_one(x) for x in rows]
+    assert all(list(each) == list(predictions[0]) for each in predictions)
+    return np.array([list(each.values()) for each in predictions])

@@ -78,8 +78,8 @@ def test_parts_of_rows_may_take_different_ways():
         ]
     )
     expected = virtualvector.ADFClassifier(margin_noise=0.3).partial_fit(table, labels)
-    said = [model.predict_proba_one(x)[True] for x in rows]
-    np.testing.assert_allclose(said, expected.predict_proba(table)[:, 1], rtol=1e-9)
+    predictions = [model.predict_proba_one(x)[True] for x in rows]
+    np.testing.assert_allclose(predictions, expected.predict_proba(table)[:, 1], rtol=1e-9)
 
 
 @every_classifier
@@ -87,9 +87,9 @@ def test_progressive_validation_scores_what_was_said_before_each_row(classifier)
     X, y = rows_and_classes(3)
     rows, by_hand, model = dicts(X), metrics.CrossEntropy(), classifier()
     for x, label in zip(rows, y, strict=True):
-        said = model.predict_proba_one(x)
-        if said:
-            by_hand.update(label, said)
+        predictions = model.predict_proba_one(x)
+        if predictions:
+            by_hand.update(label, predictions)
         model.learn_one(x, label)
     found = metrics.CrossEntropy()
     pairs = list(zip(rows, y, strict=True))
@@ -113,17 +113,17 @@ def test_with_delays_a_row_is_learned_when_its_label_has_come(classifier):
             yield_predictions=True,
         )
     )
-    model, waiting, said = classifier(), [], []
+    model, waiting, predictions = classifier(), [], []
     for t, x in enumerate(rows):
         while waiting and waiting[0][0] + 5 <= t:
             _, old, label = waiting.pop(0)
             model.learn_one(old, label)
-        said.append(model.predict_one(x))
+        predictions.append(model.predict_one(x))
         waiting.append((t, x, y[t]))
     assert len(steps) == len(rows)
     predicted = {step["Step"]: step["Prediction"] for step in steps}
-    assert [predicted[t] for t in sorted(predicted)] == said
-    assert said[:4] == [None] * 4
+    assert [predicted[t] for t in sorted(predicted)] == predictions
+    assert predictions[:4] == [None] * 4
 
 
 @every_classifier

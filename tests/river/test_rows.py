@@ -32,11 +32,11 @@ def test_rows_are_learned_to_the_last_bit_as_by_the_learner(classifier, learner,
     X, y = rows_and_classes(n_classes)
     model, expected = classifier(), learner()
     for t, x in enumerate(dicts(X)):
-        said = model.predict_proba_one(x)
+        predictions = model.predict_proba_one(x)
         if t > 0:
-            assert list(said) == expected.classes_.tolist()
-            assert list(said.values()) == expected.predict_proba(X[t : t + 1])[0].tolist()
-            assert model.predict_one(x) == max(said, key=said.get)
+            assert list(predictions) == expected.classes_.tolist()
+            assert list(predictions.values()) == expected.predict_proba(X[t : t + 1])[0].tolist()
+            assert model.predict_one(x) == max(predictions, key=predictions.get)
         model.learn_one(x, y[t])
         expected.partial_fit(X[t : t + 1], y[t : t + 1])
     assert model.features == list("abcd")
@@ -72,8 +72,10 @@ def test_a_feature_that_comes_later_was_zero_before_and_one_that_is_left_out_is_
     model, expected = classifier(), learner()
     for t, x in enumerate(rows):
         if t > 0:
-            said = list(model.predict_proba_one(x).values())
-            np.testing.assert_allclose(said, expected.predict_proba(X[t : t + 1])[0], atol=1e-9)
+            predictions = list(model.predict_proba_one(x).values())
+            np.testing.assert_allclose(
+                predictions, expected.predict_proba(X[t : t + 1])[0], atol=1e-9
+            )
         model.learn_one(x, y[t])
         expected.partial_fit(X[t : t + 1], y[t : t + 1])
     order = ["abcdef".index(name) for name in model.features]
@@ -91,8 +93,8 @@ def test_a_feature_never_seen_makes_a_prediction_less_certain_by_its_prior():
     m = np.append(model.learner.coef_[0], model.learner.intercept_)
     variance = x @ model.learner.covariance_ @ x + 2.0 * new**2 + 0.5
     before = pickle.dumps(model)
-    said = model.predict_proba_one(dicts(X[:1])[0] | {"new": new})
-    assert said["bee"] == pytest.approx(norm.cdf(m @ x / math.sqrt(variance)), rel=1e-10)
+    predictions = model.predict_proba_one(dicts(X[:1])[0] | {"new": new})
+    assert predictions["bee"] == pytest.approx(norm.cdf(m @ x / math.sqrt(variance)), rel=1e-10)
     assert pickle.dumps(model) == before
 
 
@@ -143,10 +145,10 @@ def test_new_features_of_any_kind_have_an_order_of_their_own(features):
 @every_classifier
 def test_classes_are_keys_that_are_equal_to_the_labels(classifier, labels):
     model = learned(classifier, dicts(np.eye(3)), labels)
-    said = model.predict_proba_one({"a": 1.0})
-    assert set(said) == set(labels)
-    assert {type(label) for label in said} <= {bool, int, str}
-    assert sum(said.values()) == pytest.approx(1.0)
+    predictions = model.predict_proba_one({"a": 1.0})
+    assert set(predictions) == set(labels)
+    assert {type(label) for label in predictions} <= {bool, int, str}
+    assert sum(predictions.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -228,8 +230,8 @@ def test_a_committee_takes_rows_as_they_are():
     expected = virtualvector.AutoVVMClassifier().partial_fit(table, labels)
     assert model.features == names
     np.testing.assert_array_equal(model.learner.predict_proba(table), expected.predict_proba(table))
-    said = expected.predict_proba(table)
-    np.testing.assert_allclose(probabilities(model, rows), said, rtol=1e-12)
+    predictions = expected.predict_proba(table)
+    np.testing.assert_allclose(probabilities(model, rows), predictions, rtol=1e-12)
     assert model.learner.n_missing_.tolist() == [sum(v is None for v in table[n]) for n in names]
 
 

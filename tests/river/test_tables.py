@@ -38,9 +38,9 @@ def test_a_table_is_learned_as_its_rows_are(classifier, frame, series):
     many.learn_many(table[20:], series(y[20:]))
     assert many.features == one.features == list("abcd")
     assert many.predict_proba_one(rows[0]) == one.predict_proba_one(rows[0])
-    said = many.predict_proba_many(table)
-    assert type(said) is type(table)
-    values = np.column_stack([said[name].to_numpy() for name in ("ant", "bee", "crow")])
+    predictions = many.predict_proba_many(table)
+    assert type(predictions) is type(table)
+    values = np.column_stack([predictions[name].to_numpy() for name in ("ant", "bee", "crow")])
     np.testing.assert_allclose(values, probabilities(one, rows), rtol=1e-12)
     labels = many.predict_many(table).to_numpy().tolist()
     assert labels == [one.predict_one(x) for x in rows]
@@ -80,9 +80,9 @@ def test_a_committee_takes_a_column_that_is_not_there_as_missing():
 def test_a_table_may_be_empty_and_come_before_all_others(classifier):
     model = classifier()
     table = pd.DataFrame({"a": [1.0, 2.0]}, index=[5, 7])
-    said = model.predict_proba_many(table)
-    assert said.shape == (2, 0)
-    assert said.index.tolist() == [5, 7]
+    predictions = model.predict_proba_many(table)
+    assert predictions.shape == (2, 0)
+    assert predictions.index.tolist() == [5, 7]
     assert model.predict_many(table).tolist() == [None, None]
     model.learn_many(table[:0], pd.Series([], dtype=object))
     assert model.predict_proba_one({"a": 1.0}) == {}
@@ -111,10 +111,10 @@ def test_counts_of_words_are_learned():
     for text, label in zip(texts, labels, strict=True):
         one.learn_one(text, label)
     assert sorted(many["ADFClassifier"].features) == ["bad", "film", "good", "plot"]
-    said = many.predict_proba_many(texts)[True]
+    predictions = many.predict_proba_many(texts)[True]
     expected = [one.predict_proba_one(text)[True] for text in texts]
-    np.testing.assert_allclose(said, expected, rtol=1e-9)
-    assert (said > 0.5).tolist() == labels.tolist()
+    np.testing.assert_allclose(predictions, expected, rtol=1e-9)
+    assert (predictions > 0.5).tolist() == labels.tolist()
 
 
 @every_linear_classifier

@@ -6,12 +6,14 @@ import os
 import sys
 import threading
 import time
+import zlib
 
 import pyarrow as pa
 import pytest
 
 from tests.streams.gathering import all_of
 from virtualvector.streams import BadInput, Column, Dialect, open_rows, text
+from virtualvector.streams.chunks import Chunk, joined
 from virtualvector.values import PEEK
 
 HEAD = b"a,label\n"
@@ -235,3 +237,41 @@ def test_a_file_is_never_hurried(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
         assert open_rows(["-"]).n_in_time is None
     assert open_rows([str(tmp_path / "rows.csv")]).n_in_time is None
+
+
+def test_chunks_are_joined_unless_no_more_has_come():
+    parts = [Chunk(b"1\n", 1), Chunk(b"2\n", 2), Chunk(b"", 3), Chunk(b"3\n", 3), Chunk(b"4\n", 4)]
+    assert list(joined(parts, 100)) == [
+        Chunk(b"1\n2\n", 1),
+        Chunk(b"", 3),
+        Chunk(b"3\n4\n", 3),
+    ]
+
+
+def test_what_was_read_before_an_error_comes_before_it():
+    def failing():
+        yield Chunk(b"1\n", 1)
+        yield Chunk(b"2\n", 2)
+        raise BadInput("the end")
+
+    found = []
+    with pytest.raises(BadInput, match="the end"):
+        found.extend(joined(failing(), 100))
+    assert found == [Chunk(b"1\n2\n", 1)]
+
+
+def test_wide_rows_of_a_compressed_pipe_are_handed_out_as_they_come(pipe):
+    names = [b"c%d" % k for k in range(600)]
+    row = b",".join([b"1"] * 600)
+    packer = zlib.compressobj(wbits=31)
+
+    def send(data):
+        pipe.write(packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH))
+
+    send(b",".join([*names, b"label"]) + b"\n" + (row + b",x\n" + row + b",y\n") * PEEK)
+    batches = iter(open_rows(["-"]))
+    n_rows = 0
+    while n_rows < 2 * PEEK:
+        n_rows += len(next(batches).labels)
+    send(row + b",x\n")
+    assert next(batches).labels.tolist() == ["x"]

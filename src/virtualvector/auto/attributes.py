@@ -94,16 +94,17 @@ class CommitteeAttributes(TakesRows):
     def given_up_(self) -> list[str]:
         """What the budget did not pay for, in words; nothing, unless rows are very wide."""
         check_is_fitted(self)
-        committee, n_inputs = self._committee, self._encoder.n_inputs
-        wanted = self._wanted(self._encoder)
-        return given_up(wanted, committee.at_start, n_inputs, committee.feature_space)
+        committee, encoder = self._known
+        wanted, space = self._wanted(encoder), committee.feature_space
+        return given_up(wanted, committee.at_start, encoder.n_inputs, space)
 
     @property
     @of_one_moment
     def n_bytes_(self) -> int:
         """The memory that everything learned takes; without frequencies, which a seed gives."""
         check_is_fitted(self)
-        return inspection.n_bytes(self._committee) + self._encoder.n_bytes
+        committee, encoder = self._known
+        return inspection.n_bytes(committee) + encoder.n_bytes
 
     @property
     def counters_(self) -> dict[str, float]:
@@ -126,7 +127,8 @@ class CommitteeAttributes(TakesRows):
         has a weight for each category with an input of its own, called ``country = NO``.
         """
         check_is_fitted(self)
-        return inspection.weight_table(self._committee, self._labels(), self._sketch)
+        committee, encoder = self._known
+        return inspection.weight_table(committee, self._labels(encoder), self._sketch)
 
     @property
     @of_one_moment
@@ -139,13 +141,14 @@ class CommitteeAttributes(TakesRows):
         beside the columns, Fourier features and the bias, is left out.
         """
         check_is_fitted(self)
-        points = inspection.virtual_points(self._committee, self._encoder.n_inputs, self._sketch)
+        committee, encoder = self._known
+        points = inspection.virtual_points(committee, encoder.n_inputs, self._sketch)
         return points[0] if len(points) == 1 else points
 
-    def _labels(self) -> list[str]:
+    def _labels(self, encoder: Encoder) -> list[str]:
         """Return what each input means."""
         places = [f"x{k}" for k in range(self.n_features_in_)]
-        return self._encoder.labels(list(getattr(self, "feature_names_in_", places)))
+        return encoder.labels(list(getattr(self, "feature_names_in_", places)))
 
     def _wanted(self, encoder: Encoder) -> tuple[Expert, ...]:
         """Return the experts that there should be."""
@@ -156,12 +159,7 @@ class CommitteeAttributes(TakesRows):
     @property
     def _sketch(self) -> Sketch | None:
         """What narrows rows that are too wide for the budget; None: nothing does."""
-        return self._sketch_for(self._known)
-
-    def _narrowed(self, inputs: Array) -> Array:
-        """Return inputs as the committee sees them."""
-        sketch = self._sketch
-        return inputs if sketch is None else sketch.narrowed(inputs)
+        return None if self._route is None else self._route.sketch
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
         """Yield rows to turn into inputs at once: not so many that these fill the memory."""
@@ -169,13 +167,14 @@ class CommitteeAttributes(TakesRows):
 
     @property
     def _at_once(self) -> int:
-        return max(CELLS_AT_ONCE // max(self._encoder.most_inputs, 1), 1)
+        most = 1 if self._route is None else max(self._route.most_inputs, 1)
+        return max(CELLS_AT_ONCE // most, 1)
 
     def _counters(self) -> dict[str, float]:
-        committee = self._committee
+        committee, encoder = self._known
         return {
-            "rows": self.n_seen_,
-            "missing": int(self._encoder.missing.sum()),
+            "rows": committee.n_rows,
+            "missing": int(encoder.missing.sum()),
             "experts": len(committee.experts),
             "awake": int(committee.awake.sum()),
         }

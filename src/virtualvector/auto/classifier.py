@@ -340,12 +340,14 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         self, columns: list[Any], labels: Labels, visits: Iterator[Visits], predict: bool = False
     ) -> Array:
         """Learn rows; return what was said of each before, if that is asked for."""
-        committee, encoder = self._known
-        stage = Stage(copy(encoder), committee, self._narrowed)
-        said = stage.learn(columns, labels, visits, predict, self.n_jobs)
+        route = self._route
+        assert route is not None
+        committee, encoder = route.known
+        stage = Stage(copy(encoder), committee, route.narrowed)
+        predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
         self._known = Known(stage.committee, stage.encoder)
         self.classes_ = stage.committee.classes
-        return said
+        return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=self._route is None)

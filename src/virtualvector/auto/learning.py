@@ -50,7 +50,7 @@ def _predict(committee: Committee, inputs: Array) -> Array:
             rows = seen[committee.view(e)][:size]
             opinions.of_experts[place, :size] = committee.posteriors[e].probabilities(rows)
         conclude_at(table.address, size, False)
-        predicted[start : start + size] = opinions.said[:size]
+        predicted[start : start + size] = opinions.predicted[:size]
     return predicted
 
 
@@ -82,14 +82,14 @@ def learn(
         is_new = may_be_new and not np.isin(new[0], known)
         before = working.known(copied=False) if is_new else None
         if before is not None:
-            said = predict(before, inputs[start : start + 1]) if len(known) else None
+            of_known = predict(before, inputs[start : start + 1]) if len(known) else None
             working.become(methodcaller("welcome", new))
         at = np.searchsorted(classes, working.classes)
         predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], pool)
         if before is not None:
             predicted[start] = 0.0
-            if said is not None:
-                predicted[start, np.searchsorted(classes, known)] = said[0]
+            if of_known is not None:
+                predicted[start, np.searchsorted(classes, known)] = of_known[0]
             known = np.union1d(known, new) if len(known) else new
         start = stop
     return working.known(copied=False), predicted

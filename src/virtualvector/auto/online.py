@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.sketch import Sketch
+from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.auto.working import WorkingCommittee
 from virtualvector.concurrency import Turn, refuse
 from virtualvector.features.encoder import Encoder
@@ -42,8 +42,6 @@ class OnlineCommittee:
     ----------
     known : Known
         What has been learned.
-    sketch : Sketch or None
-        What makes inputs narrower, if anything does.
     marks : Marks
         Texts that stand for a missing value.
     names : set of str
@@ -54,19 +52,22 @@ class OnlineCommittee:
     _encoder: Encoder
     _row: Any
 
-    def __init__(
-        self, known: Known, sketch: Sketch | None, marks: Marks, names: frozenset[str]
-    ) -> None:
+    def __init__(self, known: Known, marks: Marks, names: frozenset[str]) -> None:
         self._known: Known | None = known  # as it is now, or None
-        self._sketch = sketch
         classes = known.committee.classes.tolist()
         self._places = {label: place for place, label in enumerate(classes)}
         encoder = known.encoder
         self.kinds, self.marks, self.names = encoder.kinds, marks, names
+        self.most_inputs = encoder.most_inputs
+        # What narrows rows that are too wide for the budget; None: nothing does.
+        self.sketch: Sketch | None = None
+        space = known.committee.feature_space
+        if space.most_inputs < self.most_inputs:
+            self.sketch = sketch_of(self.most_inputs, space.n_inputs, space.seed)
         # Whether rows are numbers that a kernel scales.
         self.is_plain = (
             encoder.scaling
-            and sketch is None
+            and self.sketch is None
             and not marks.numbers
             and all(kind == "number" for kind in self.kinds)
         )
@@ -88,6 +89,14 @@ class OnlineCommittee:
                 self._get_ready()
                 self._known = Known(self._working.known(copied=True), self._encoder_now())
             return self._known
+
+    def row_of(self, columns: list[Any]) -> Any:
+        """Return a table of one row as a row."""
+        return np.array(columns, dtype=np.float64)[:, 0] if self.is_plain else columns
+
+    def narrowed(self, inputs: Array) -> Array:
+        """Return inputs as the committee sees them."""
+        return inputs if self.sketch is None else self.sketch.narrowed(inputs)
 
     @property
     def n_seen(self) -> int:
@@ -157,10 +166,8 @@ class OnlineCommittee:
             return True
         encoder = copy(self._encoder)
         learn = place is not None
-        labels = self._working.classes[place : place + 1] if place is not None else None
-        inputs = encoder.learn(row, labels) if learn else encoder.scale(row)
-        if self._sketch is not None:
-            inputs = self._sketch.narrowed(inputs)
+        labels = None if place is None else self._working.classes[place : place + 1]
+        inputs = self.narrowed(encoder.learn(row, labels) if learn else encoder.scale(row))
         room = self._working.inputs
         if inputs.shape[1] > room.shape[1]:
             if inputs[0, room.shape[1] :].any():

@@ -20,23 +20,29 @@ _LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 class PredictsTables(CommitteeAttributes, TakesTables):
     """`predict_proba` of `AutoVVMClassifier`, and what follows from it."""
 
+    @of_one_moment
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row: the mix of what experts say.
 
         A row's do not depend, to the last bit, on the rows it comes with.
         """
-        check_is_fitted(self)
-        said = self._said_of_row(X[0]) if self._is_plain_row(X) else None
-        return self._probabilities(X) if said is None else said[np.newaxis]
-
-    @of_one_moment
-    def _probabilities(self, X: Any) -> Array:
-        columns = self._checked_rows(X).values
+        route = self._route
+        if route is None:
+            check_is_fitted(self)
+        assert route is not None
+        is_plain = route.is_plain and self._is_plain_row(X)
+        columns = [] if is_plain else self._checked_rows(X).values
+        if is_plain or len(columns[0]) == 1:
+            probabilities = route.probabilities(X[0] if is_plain else route.row_of(columns))
+            if probabilities is not None:
+                return probabilities[np.newaxis]
+        columns = columns or self._checked_rows(X).values
+        committee, encoder = route.known
         return np.concatenate(
             [
                 predict(
-                    self._committee,
-                    self._narrowed(self._encoder.scale([values[rows] for values in columns])),
+                    committee,
+                    route.narrowed(encoder.scale([values[rows] for values in columns])),
                 )
                 for rows in self._pieces(len(columns[0]))
             ]

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
-from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.concurrency import TakesTurns
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.tables import cells_of
+from virtualvector.features.tables import Columns, cells_of
+from virtualvector.learners.validation import as_learned, checked_labels
 from virtualvector.types import Array, Labels
 from virtualvector.values import Marks
 
@@ -24,7 +24,6 @@ class TakesRows(TakesTurns, BaseEstimator):
     """`learn_one`, `predict_proba_one` and `predict_one` of `AutoVVMClassifier`."""
 
     _route: OnlineCommittee | None = None
-    _frozen: Known | None = None  # what has been learned, for who reads several parts of it
     class_weight: Any
     missing_values: Sequence[str] | None
     _categorical: list[bool]
@@ -87,15 +86,14 @@ class TakesRows(TakesTurns, BaseEstimator):
         -------
         ndarray of shape (n_classes,)
         """
-        check_is_fitted(self)
-        said = self._said_of_row(x)
-        if said is None:
-            said = self.predict_proba(self._as_table(x))[0]
-        return said
+        probabilities = self._probabilities_of_row(x)
+        if probabilities is None:
+            check_is_fitted(self)
+            probabilities = self.predict_proba(self._as_table(x))[0]
+        return probabilities
 
     def predict_one(self, x: Any) -> Any:
         """Return the most probable class of one row, as `predict` does."""
-        check_is_fitted(self)
         label = self.classes_[np.argmax(self.predict_proba_one(x))]
         return label.item() if isinstance(label, np.generic) else label
 
@@ -109,13 +107,20 @@ class TakesRows(TakesTurns, BaseEstimator):
 
     def _learn_table_of_one(self, X: Any, y: Any, classes: Any) -> bool:
         """Learn X if it is one row that needs no more looking at; return whether it is."""
-        if not (self._is_plain_row(X) and type(y) in (np.ndarray, list) and len(y) == 1):
+        route = self._route
+        if route is None or self.class_weight is not None or type(y) not in (np.ndarray, list):
             return False
-        if self.class_weight is not None:
+        if len(y) != 1 or (classes is not None and not np.array_equal(classes, self.classes_)):
             return False
-        if classes is not None and not np.array_equal(classes, self.classes_):
-            return False
-        return self._learn_row(X[0], y[0])
+        if self._is_plain_row(X):
+            return route.learn(X[0], y[0])
+        columns = self._checked_rows(X).values
+        (label,) = as_learned(checked_labels(y, len(columns[0])), self.classes_, may_be_new=True)
+        return route.learn(route.row_of(columns), label)
+
+    @abstractmethod
+    def _checked_rows(self, X: Any, reset: bool = False) -> Columns:
+        """Return the columns of a table."""
 
     def _is_plain_row(self, X: Any) -> bool:
         return (
@@ -130,9 +135,9 @@ class TakesRows(TakesTurns, BaseEstimator):
         if self._route is not None:
             self._known = self._route.close()
 
-    def _said_of_row(self, x: Any) -> Array | None:
+    def _probabilities_of_row(self, x: Any) -> Array | None:
         route = self._route
-        row = None if route is None or self._frozen is not None else self._row(route, x)
+        row = None if route is None else self._row(route, x)
         return None if row is None or route is None else route.probabilities(row)
 
     def _row(self, route: OnlineCommittee, x: Any) -> Any:
@@ -151,14 +156,22 @@ class TakesRows(TakesTurns, BaseEstimator):
         elif len(x) != self.n_features_in_:
             return None
         cells = cells_of(x, route.kinds, route.marks)
-        return cells if cells is None or not route.is_plain else np.array(cells)[:, 0]
+        return None if cells is None else route.row_of(cells)
 
     def _as_table(self, x: Any) -> Any:
         """Return one row as a table of one."""
+        names = self.__dict__.get("feature_names_in_")
         if not isinstance(x, Mapping):
             row = np.asarray(x)
-            return (np.array(x, object) if row.dtype.kind in "US" else row)[np.newaxis]
-        names = self.__dict__.get("feature_names_in_")
+            row = np.array(x, object) if row.dtype.kind in "US" else row
+            if names is None or self._route is None:
+                return row[np.newaxis]
+            if row.shape != (len(names),):
+                raise ValueError(
+                    f"Found a row of shape {row.shape}; expected {len(names)} values, one for each "
+                    "column."
+                )
+            return dict(zip(names, row[:, np.newaxis], strict=True))
         if names is None:
             if self._route is not None:
                 raise ValueError(
@@ -176,8 +189,6 @@ class TakesRows(TakesTurns, BaseEstimator):
     @property
     def _known(self) -> Known:
         """What has been learned; it stays as it is when more is learned."""
-        if self._frozen is not None:
-            return self._frozen
         if self._route is None:
             raise AttributeError("nothing has been learned")
         return self._route.known
@@ -186,15 +197,7 @@ class TakesRows(TakesTurns, BaseEstimator):
     def _known(self, known: Known) -> None:
         marks = Marks(() if self.missing_values is None else self.missing_values)
         names = frozenset(self.__dict__.get("feature_names_in_", ()))
-        self._route = OnlineCommittee(known, self._sketch_for(known), marks, names)
-
-    @staticmethod
-    def _sketch_for(known: Known) -> Sketch | None:
-        """Return what narrows rows that are too wide for the budget; None: nothing does."""
-        space, most = known.committee.feature_space, known.encoder.most_inputs
-        if space.most_inputs >= most:
-            return None
-        return sketch_of(most, space.n_inputs, space.seed)
+        self._route = OnlineCommittee(known, marks, names)
 
     @property
     def _committee(self) -> Committee:
@@ -204,19 +207,12 @@ class TakesRows(TakesTurns, BaseEstimator):
     def _encoder(self) -> Encoder:
         return self._known.encoder
 
-    def _of_one_moment(self) -> dict[str, Any]:
-        route = self._route
-        if route is None or self._frozen is not None:
-            return self.__dict__
-        return self.__dict__ | {"_frozen": route.known}
-
     def _take(self, learned: dict[str, Any]) -> None:
         self._known = Known(learned["committee"], learned["encoder"])
         self._categorical = learned["categorical"]
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        state.pop("_frozen", None)
         route = state.pop("_route", None)  # which learns in place: each copy has its own
         return state if route is None else state | {"_learned_so_far": route.known}
 

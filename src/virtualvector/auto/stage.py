@@ -51,14 +51,16 @@ class Stage:
         parts = []
         with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
             for some in visits:
-                said = self._visit([values[some.which] for values in columns], labels, some, pool)
+                predictions = self._visit(
+                    [values[some.which] for values in columns], labels, some, pool
+                )
                 if predict:
-                    parts.append((some, said[some.first], self.committee.classes))
+                    parts.append((some, predictions[some.first], self.committee.classes))
         classes = self.committee.classes
         whole = np.zeros((len(labels) if predict else 0, len(classes)))
-        for some, said, known in parts:
+        for some, predictions, known in parts:
             rows = np.arange(len(labels))[some.which][some.first]
-            whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = said
+            whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = predictions
         return whole
 
     def _visit(
@@ -66,10 +68,10 @@ class Stage:
     ) -> Array:
         if some.learned:
             inputs = self.narrowed(self.encoder.learn(cells, labels[some.which]))
-            self.committee, said = learn(
+            self.committee, predictions = learn(
                 self.committee, inputs, labels[some.which], pool, some.powers
             )
-            return said
+            return predictions
         if len(self.committee.classes) == 0:
             return np.zeros((len(cells[0]), 0))
         return predict(self.committee, self.narrowed(self.encoder.scale(cells)))

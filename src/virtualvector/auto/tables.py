@@ -59,8 +59,9 @@ class TakesTables(TakesRows):
             kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUSM" else np.float64
             X = validated(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
         marks = Marks(() if self.missing_values is None else self.missing_values)
-        if not reset:
-            return columns_of(X, self._encoder.kinds, marks=marks)
+        route = self._route
+        if not reset and route is not None:
+            return columns_of(X, route.kinds, marks=marks)
         if self.categorical_features is None:
             columns = columns_of(X, marks=marks)
         else:

@@ -67,7 +67,7 @@ class _Place:
         positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
         if committee.takes_new_classes or n_classes < 2:
             positives.append(-1)
-        self.progress = np.array([0, 0, 0, committee.n_rows])
+        self.progress = np.array([0, 0, 0, 0, committee.n_rows])
         self.addresses = np.array([each.address for each in self.all], np.int64)
         table = Ensemble(
             numbers=numbers,
@@ -154,7 +154,7 @@ class WorkingCommittee:
         end_rows(at.address, n)
         self._powers[:n] = 1.0
         self.settle()
-        return at.opinions.said[:n]
+        return at.opinions.predicted[:n]
 
     def learn_row(self) -> bool:
         """Learn the row that was written; if that was interrupted, go on with it.
@@ -185,7 +185,7 @@ class WorkingCommittee:
         if self._predict_one is None:
             self._predict_one = entry(predict_one_row, int)
         at = self._at
-        return at.opinions.said[0].copy() if self._predict_one(at.address) else None
+        return at.opinions.predicted[0].copy() if self._predict_one(at.address) else None
 
     def settle(self) -> None:
         """Do what is left to do: the row under way, and decisions at the end of a block."""

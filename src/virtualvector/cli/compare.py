@@ -8,27 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from virtualvector.cli.console import compile_engine, progress
-from virtualvector.cli.options import (
-    CategoricalOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    IdOption,
-    IgnoreOption,
-    JsonOption,
-    LabelOption,
-    MissingOption,
-    NoHeaderOption,
-    OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
-    Sources,
-    dialect_of,
-    listed,
-    reading,
-)
+from virtualvector.cli.option_groups import takes_groups
+from virtualvector.cli.options import Columns, JsonOption, Reading, Sources, listed
 from virtualvector.cli.outputs import check_outputs, leaving_room_for
 from virtualvector.cli.scoreboard import FILES, print_scores, summarise, write_files
 from virtualvector.cli.signals import Signals, Stopped
@@ -43,21 +24,12 @@ if TYPE_CHECKING:
 MOST_CLASSES = 20  # that are named
 
 
+@takes_groups
 def compare(
     source: Sources,
-    label: LabelOption = None,
-    categorical: CategoricalOption = None,
-    ignore: IgnoreOption = None,
-    id: IdOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = 0,
+    *,
+    columns: Columns,
+    reading: Reading,
     learners: Annotated[
         str | None,
         typer.Option(metavar="NAME,...", help="Learners to compare, by default all fourteen."),
@@ -101,12 +73,13 @@ def compare(
     names = _chosen(learners)
     folder = out or Path(f"compare-{name_of(source[0])}")
     files = [("--out", folder / name) for name in FILES]
-    check_outputs(source, [*files, ("--json", json)], format, folder=folder)
-    options = reading(missing, format, on_error, seed)
-    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
-    options["ignore"] = (*listed(ignore), *listed(id))
-    stream = read_table(source, label=label, categorical=listed(categorical), **options)
-    task = _Task(stream, names, buffer_size, seed or 0, standardise)
+    check_outputs(source, [*files, ("--json", json)], reading.format, folder=folder)
+    ignore = (*listed(columns.ignore), *listed(columns.id))
+    categorical = listed(columns.categorical)
+    stream = read_table(
+        source, label=columns.label, categorical=categorical, ignore=ignore, **reading.options
+    )
+    task = _Task(stream, names, buffer_size, reading.seed or 0, standardise)
     with leaving_room_for(json):
         tell_notes(stream.notes)
         _introduce(stream)

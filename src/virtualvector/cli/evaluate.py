@@ -8,24 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from virtualvector.cli.console import print_facts
-from virtualvector.cli.measures import facts_of, lines_of, print_classes, print_cutoffs
+from virtualvector.cli.measures import amount, facts_of, lines_of, print_classes, print_cutoffs
+from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
+    EvaluationWeightOption,
     JsonOption,
     LabelOption,
-    MissingOption,
     ModelToRead,
-    NoHeaderOption,
-    OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
+    Reading,
     Sources,
-    dialect_of,
-    reading,
 )
 from virtualvector.cli.outputs import check_outputs, leaving_room_for
 from virtualvector.escaping import quoted
@@ -38,20 +29,15 @@ if TYPE_CHECKING:
     from virtualvector.streams import Batch
 
 
+@takes_groups
 def evaluate(
     source: Sources,
     model: ModelToRead,
+    *,
     label: LabelOption = None,
+    weight: EvaluationWeightOption = None,
     json: JsonOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = 0,
+    reading: Reading,
 ) -> None:
     """Measure a model on labelled rows. It stays as it is.
 
@@ -59,40 +45,56 @@ def evaluate(
     score, the calibration error, recall, precision, ROC-AUC and average
     precision of each class, the confusion matrix and, for two classes,
     where to cut if one kind of error costs more than the other.
+    With --weight, a row of weight 2 counts as two rows in all of them.
 
     For example:
 
         vvm evaluate test.csv --model outcome.vvm
+        vvm evaluate test.csv --model outcome.vvm --weight w
     """
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.model_file import trained
-    from virtualvector.cli.summary import tell_left_out, tell_notes, tell_unseen, write_json
+    from virtualvector.cli.summary import tell_left_out, tell_unseen, telling_notes, write_json
     from virtualvector.evaluation import Tally
 
-    check_outputs(source, [("--json", json)], format, model)
+    check_outputs(source, [("--json", json)], reading.format, model)
     known = trained(model)
     classes = known.classes
     tally = Tally(tuple(classes.tolist()))
-    options = reading(missing, format, on_error, seed)
-    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
+    options = {**reading.options, "weight": weight or None}
     unseen: Counter[str] = Counter()
+    n_rows = 0
     with (
         known.open(source, labelled=True, label=label or known.label, **options) as reader,
+        telling_notes(reader),
         compilation_notice(),
     ):
-        tell_notes(reader.notes)
         for batch in reader:
             labels = known.labels(batch)
             _check_known(batch, labels, classes, reader.label)
             unseen.update(known.unseen(batch))
-            tally = tally.with_rows(labels, known.probabilities(batch))
+            rows, counted = (labels, known.probabilities(batch)), batch.weights
+            if counted is not None:
+                some = counted > 0.0
+                rows, counted = (rows[0][some], rows[1][some]), counted[some]
+            n_rows += len(rows[0])
+            tally = tally.with_rows(*rows, weights=counted)
         tell_left_out(reader.problems, reader.skipped)
         tell_unseen(unseen)
-    if tally.now.n_rows == 0:
-        raise NothingToLearn("Every row was left out; nothing was measured.")
-    facts = {"rows": tally.now.n_rows, **facts_of(tally)}
+    if n_rows == 0:
+        raise NothingToLearn(
+            "Every row was left out"
+            f"{' or has a weight of 0' if weight else ''}; nothing was measured."
+        )
+    facts = {"rows": n_rows, **facts_of(tally, weighted=bool(weight))}
+    lines = {"rows": f"{n_rows:,}"}
+    if weight:
+        facts |= {"weight": weight, "total_weight": tally.now.n_rows}
+        lines["weight"] = (
+            f"{amount(tally.now.n_rows)}  (rows below are counted so, by {quoted(weight)})"
+        )
     with leaving_room_for(json):
-        print_facts({"rows": f"{tally.now.n_rows:,}"} | lines_of(facts))
+        print_facts(lines | lines_of(facts))
         print_classes(facts)
         print_cutoffs(facts)
     if json is not None:

@@ -3,125 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from virtualvector.cli.learner_options import Choice, Features, Learner
+from virtualvector.cli.learner_options import LEARNING, Choice
+from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
     READING,
-    CategoricalOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    IdOption,
-    IgnoreOption,
+    Columns,
     JsonOption,
-    LabelOption,
-    MissingOption,
-    NoHeaderOption,
     OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
+    Reading,
     Sources,
     WeightOption,
-    dialect_of,
     listed,
 )
 
-LEARNING, KEEPING = "Learning", "Keeping"
+FILES = "Files"
 
 
-def learn(
-    source: Sources,
-    label: LabelOption = None,
-    categorical: CategoricalOption = None,
-    ignore: IgnoreOption = None,
-    id: IdOption = None,
-    weight: WeightOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = None,
-    shuffle: Annotated[
-        bool | None,
-        typer.Option(
-            "--shuffle",
-            help="Read all rows first, into a temporary file, and learn them in a random order; "
-            "for tables that are sorted. Memory does not grow with them.",
-            rich_help_panel=READING,
-        ),
-    ] = None,
-    learner: Annotated[
-        Learner | None,
-        typer.Option(
-            help="auto, the default: a committee that needs no settings. vvm: a Gaussian and "
-            "virtual points; adf: a Gaussian; window-ep: a Gaussian and the last rows.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    buffer_size: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="B",
-            help="Points of vvm, and rows of window-ep; by default 30.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    features: Annotated[
-        Features | None,
-        typer.Option(
-            help="linear, the default: planes. rbf: curves, by Fourier features. Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    label_noise: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            max=0.49,
-            metavar="E",
-            help="Share of labels that are wrong whatever the row; by default 0. Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    margin_noise: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            metavar="S2",
-            help="Variance of the noise near the boundary; by default 1, for rbf 0.1. "
-            "Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    half_life: Annotated[
-        float | None,
-        typer.Option(
-            min=1e-3,
-            metavar="ROWS",
-            help="In which weights drift half away; by default never. Not for auto.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            min=1.0,
-            metavar="N",
-            help="Multiplications per row that may be spent, and 12 bytes of memory for each; by "
-            "default a few hundred thousand, of very wide rows four million.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
+class Passing(NamedTuple):
+    """How rows are gone through, as `vvm learn` was told."""
+
     classes: Annotated[
         str | None,
         typer.Option(
@@ -130,7 +34,7 @@ def learn(
             "thousand rows.",
             rich_help_panel=LEARNING,
         ),
-    ] = None,
+    ] = None
     new_classes: Annotated[
         bool | None,
         typer.Option(
@@ -138,7 +42,7 @@ def learn(
             help="Let classes come at any time, at the cost of one more posterior.",
             rich_help_panel=LEARNING,
         ),
-    ] = None,
+    ] = None
     passes: Annotated[
         int | None,
         typer.Option(
@@ -148,7 +52,7 @@ def learn(
             "count twice, and make probabilities too bold.",
             rich_help_panel=LEARNING,
         ),
-    ] = None,
+    ] = None
     jobs: Annotated[
         int,
         typer.Option(
@@ -157,51 +61,89 @@ def learn(
             help="Threads for experts to learn in; changes no result.",
             rich_help_panel=LEARNING,
         ),
-    ] = 1,
+    ] = 1
+
+
+class Files(NamedTuple):
+    """What is written, and gone on with, as `vvm learn` was told."""
+
     model: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Model file to write, now and then and at the end.",
             dir_okay=False,
-            rich_help_panel=KEEPING,
+            rich_help_panel=FILES,
         ),
-    ] = None,
+    ] = None
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
             help="Go on where a run over this source stopped, with what it was told then; start if "
             "there was none. If the source has grown since, learn what is new.",
-            rich_help_panel=KEEPING,
+            rich_help_panel=FILES,
         ),
-    ] = False,
+    ] = False
     append: Annotated[
         bool,
         typer.Option(
             "--append",
             help="Learn this source on top of what the model file has learned.",
-            rich_help_panel=KEEPING,
+            rich_help_panel=FILES,
         ),
-    ] = False,
+    ] = False
     checkpoint_every: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
             help="Rows after which the model file is written, beside every ten seconds.",
-            rich_help_panel=KEEPING,
+            rich_help_panel=FILES,
         ),
-    ] = None,
+    ] = None
     report: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.html",
             help="Report to write, in one file for any browser.",
             dir_okay=False,
-            rich_help_panel=KEEPING,
+            rich_help_panel=FILES,
+        ),
+    ] = None
+
+    def check(self, source: list[str], passes: int | None) -> None:
+        """Raise for options that do not go together."""
+        if (self.resume or self.append) and self.model is None:
+            raise typer.BadParameter("--resume and --append need a --model to go on with.")
+        if self.resume and self.append:
+            raise typer.BadParameter(
+                "--resume goes on in the same source, --append with another one; expected one of "
+                "them."
+            )
+        if (passes or 1) > 1 and "-" in source:
+            raise typer.BadParameter("standard input can be read only once; expected --passes 1.")
+
+
+@takes_groups
+def learn(
+    source: Sources,
+    *,
+    columns: Columns,
+    weight: WeightOption = None,
+    reading: Reading,
+    shuffle: Annotated[
+        bool | None,
+        typer.Option(
+            "--shuffle",
+            help="Read all rows first, into a temporary file, and learn them in a random order; "
+            "for tables that are sorted. Memory does not grow with them.",
+            rich_help_panel=READING,
         ),
     ] = None,
+    choice: Choice,
+    passing: Passing,
+    files: Files,
     json: JsonOption = None,
     quiet: Annotated[
         bool,
@@ -226,50 +168,40 @@ def learn(
     from virtualvector.cli.start import Asked, Mode
     from virtualvector.values import spelled
 
-    _check_together(source, model, resume, append, passes)
-    written = (("--model", model), ("--report", report), ("--json", json))
-    check_outputs(source, written, format)
-    choice = Choice(learner, buffer_size, features, label_noise, margin_noise, half_life, budget)
+    files.check(source, passing.passes)
+    written = (("--model", files.model), ("--report", files.report), ("--json", json))
+    check_outputs(source, written, reading.format)
     choice.experts()  # wrong combinations are found before anything is read
+    classes = _if_told(passing.classes)
     options = RunOptions(
-        label=label,
-        categorical=listed(categorical) if categorical is not None else None,
-        missing=listed(missing) if missing is not None else None,
-        seed=seed,
-        classes=tuple(sorted(map(spelled, listed(classes)))) if classes is not None else None,
-        new_classes=new_classes,
-        passes=passes,
+        label=columns.label,
+        categorical=_if_told(columns.categorical),
+        missing=_if_told(reading.missing),
+        seed=reading.seed,
+        classes=None if classes is None else tuple(sorted(map(spelled, classes))),
+        new_classes=passing.new_classes,
+        passes=passing.passes,
         shuffle=shuffle,
-        ignore=listed(ignore) if ignore is not None else None,
-        id=listed(id) if id is not None else None,
+        ignore=_if_told(columns.ignore),
+        id=_if_told(columns.id),
         weight=weight,
     )
-    mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
+    mode = Mode.RESUME if files.resume else Mode.APPEND if files.append else Mode.NEW
     carry_out(
         Asked(source, mode, options, choice),
         Handling(
-            model=model,
-            report=report,
+            model=files.model,
+            report=files.report,
             json=json,
             quiet=quiet,
-            jobs=jobs,
-            checkpoint_every=checkpoint_every,
-            format=None if format is None else format.value,
-            skip=on_error is OnError.skip,
-            dialect=dialect_of(delimiter, decimal, encoding, no_header, quote),
+            jobs=passing.jobs,
+            checkpoint_every=files.checkpoint_every,
+            format=None if reading.format is None else reading.format.value,
+            skip=reading.on_error is OnError.skip,
+            dialect=reading.dialect,
         ),
     )
 
 
-def _check_together(
-    source: list[str], model: Path | None, resume: bool, append: bool, passes: int | None
-) -> None:
-    """Raise for options that do not go together."""
-    if (resume or append) and model is None:
-        raise typer.BadParameter("--resume and --append need a --model to go on with.")
-    if resume and append:
-        raise typer.BadParameter(
-            "--resume goes on in the same source, --append with another one; expected one of them."
-        )
-    if (passes or 1) > 1 and "-" in source:
-        raise typer.BadParameter("standard input can be read only once; expected --passes 1.")
+def _if_told(texts: str | None) -> tuple[str, ...] | None:
+    return None if texts is None else listed(texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import typer
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.auto.experts import Expert
     from virtualvector.streams import Column
+
+LEARNING = "Learning"
 
 
 class Learner(StrEnum):
@@ -35,13 +37,69 @@ class Features(StrEnum):
 class Choice(NamedTuple):
     """What was asked for; None where nothing was."""
 
-    learner: Learner | None = None
-    buffer_size: int | None = None
-    features: Features | None = None
-    label_noise: float | None = None
-    margin_noise: float | None = None
-    half_life: float | None = None
-    budget: float | None = None
+    learner: Annotated[
+        Learner | None,
+        typer.Option(
+            help="auto, the default: a committee that needs no settings. vvm: a Gaussian and "
+            "virtual points; adf: a Gaussian; window-ep: a Gaussian and the last rows.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    buffer_size: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="B",
+            help="Points of vvm, and rows of window-ep; by default 30.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    features: Annotated[
+        Features | None,
+        typer.Option(
+            help="linear, the default: planes. rbf: curves, by Fourier features. Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    label_noise: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=0.49,
+            metavar="E",
+            help="Share of labels that are wrong whatever the row; by default 0. Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    margin_noise: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="S2",
+            help="Variance of the noise near the boundary; by default 1, for rbf 0.1. "
+            "Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-3,
+            metavar="ROWS",
+            help="In which weights drift half away; by default never. Not for auto.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            metavar="N",
+            help="Multiplications per row that may be spent, and 12 bytes of memory for each; by "
+            "default a few hundred thousand, of very wide rows four million.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
 
     def experts(self) -> tuple[Expert, ...] | None:
         """Return the one expert that learns; None: a committee, with nothing to choose.

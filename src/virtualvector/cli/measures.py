@@ -15,10 +15,10 @@ MOST_NUMBERED = 40  # classes of one whose heads are numbers
 MOST_CONFUSED = 20  # pairs of classes
 
 
-def facts_of(tally: Tally) -> dict[str, Any]:
-    """Return all measures of predictions, for machines."""
+def facts_of(tally: Tally, weighted: bool = False) -> dict[str, Any]:
+    """Return all measures of predictions, for machines; of weighted rows none of their order."""
     order = tally.label_order
-    return {
+    facts = {
         **tally.measures._asdict(),
         "base_rate": _record(tally.base_rate),
         "by_class": [_record(each) for each in tally.by_class],
@@ -31,6 +31,9 @@ def facts_of(tally: Tally) -> dict[str, Any]:
             "in_blocks": order.in_blocks,
         },
     }
+    if weighted:
+        del facts["label_runs"]
+    return facts
 
 
 def _record(found: Any) -> dict[str, Any]:
@@ -74,7 +77,7 @@ def print_classes(facts: dict[str, Any]) -> None:
         ("class", "rows", "share", "recall", "precision", "ROC-AUC", "average precision"),
         [
             [
-                name, f"{each['rows']:,}", f"{each['share']:.4f}", _number(each["recall"]),
+                name, amount(each["rows"]), f"{each['share']:.4f}", _number(each["recall"]),
                 _number(each["precision"]), _number(each["roc_auc"]),
                 _number(each["average_precision"]),
             ]
@@ -85,15 +88,15 @@ def print_classes(facts: dict[str, Any]) -> None:
     if len(names) <= MOST_NUMBERED:
         heads = [str(k) for k in range(1, len(names) + 1)] if numbered else names
         rows = zip(names, facts["confusion"], strict=True)
-        table = [[name, *(str(n) if n else "·" for n in counts)] for name, counts in rows]
+        table = [[name, *(_plain(n) if n else "·" for n in counts)] for name, counts in rows]
         print_table(("observed, predicted", *heads), table)
         n_outside = sum(each["rows"] for each in by_class) - sum(map(sum, facts["confusion"]))
-        if n_outside:
+        if n_outside > 0.5:  # of weights, rounding may leave something
             are = "1 row is" if n_outside == 1 else f"{n_outside:,} rows are"
             print(f"{are} not among these, as a class was not known when its first row came.")
     else:  # a matrix has no room
         errors = facts["most_confused"]
-        table = [[each["observed"], each["predicted"], f"{each['rows']:,}"] for each in errors]
+        table = [[each["observed"], each["predicted"], amount(each["rows"])] for each in errors]
         print_table(("observed", "predicted", "rows"), table)
         print(f"The most frequent errors; the whole matrix of {len(names)} classes is in --json.")
 
@@ -135,6 +138,22 @@ def in_blocks(facts: dict[str, Any]) -> str | None:
         f"labels come in blocks: one follows its like for {rows / runs['observed']:,.1f} rows on "
         f"average, in a random order for {rows / runs['expected']:,.1f}."
     )
+
+
+def amount(n: float) -> str:
+    """Return how many rows there are, or how much they weigh.
+
+    Examples
+    --------
+    >>> from virtualvector.cli.measures import amount
+    >>> amount(1234), amount(1234.0), amount(0.1 + 0.2), amount(1e-9)
+    ('1,234', '1,234', '0.3', '1e-09')
+    """
+    return f"{n:,}" if isinstance(n, int) else f"{n:,.0f}" if n.is_integer() else f"{n:,.6g}"
+
+
+def _plain(n: float) -> str:
+    return amount(n).replace(",", "")
 
 
 def _number(value: float | None) -> str:

@@ -32,9 +32,9 @@ class Trained(NamedTuple):
     @property
     def ids(self) -> tuple[str, ...]:
         """The columns that are handed on, as was said when it was learned."""
-        return self._said("id")
+        return self._told("id")
 
-    def _said(self, option: str) -> tuple[str, ...]:
+    def _told(self, option: str) -> tuple[str, ...]:
         options = (self.about or {}).get("options")
         names = options.get(option) if isinstance(options, dict) else None
         if isinstance(names, str):
@@ -55,7 +55,8 @@ class Trained(NamedTuple):
         from virtualvector.streams import open_rows
 
         reading.setdefault("label", self.label)
-        reading["ignore"] = (*self._said("ignore"), *self.ids, *self._said("weight"))
+        outside = (*self._told("ignore"), *self.ids, *self._told("weight"))
+        reading["ignore"] = tuple(name for name in outside if name != reading.get("weight"))
         own = getattr(self.model, "missing_values", None) or ()
         reading["missing"] = (*own, *reading.get("missing", ()))
         reader = open_rows(sources, labelled=labelled, columns=self.columns, **reading)

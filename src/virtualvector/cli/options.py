@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -116,6 +116,17 @@ WeightOption = Annotated[
     ),
 ]
 
+EvaluationWeightOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column with the weights of rows, 0 or more: a row of weight 2 counts as two. By "
+        "default each counts once, whatever was said when the model was learned.",
+        rich_help_panel=READING,
+    ),
+]
+
 DelimiterOption = Annotated[
     str | None,
     typer.Option(
@@ -171,7 +182,7 @@ SeedOption = Annotated[
         min=0,
         max=2**32 - 1,
         metavar="S",
-        help="Of the order of a shipped data set, and of --shuffle.",
+        help="Of the order of a shipped data set, and of --shuffle; by default 0.",
         rich_help_panel=READING,
     ),
 ]
@@ -211,33 +222,49 @@ def listed(texts: str | None) -> tuple[str, ...]:
     return tuple(text.strip() for text in fields)
 
 
-def dialect_of(
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    no_header: bool,
-    quote: str | None,
-) -> Dialect:
-    """Return how text is written, as `virtualvector.streams.open_rows` takes it."""
-    from virtualvector.streams.dialect import Dialect
+class Columns(NamedTuple):
+    """What columns are for, as a verb was told."""
 
-    named = {"tab": "\t", "\\t": "\t"}
-    return Dialect(
-        named.get(str(delimiter), delimiter),
-        decimal,
-        encoding,
-        not no_header,
-        "" if quote == "none" else quote,
-    )
+    label: LabelOption = None
+    categorical: CategoricalOption = None
+    ignore: IgnoreOption = None
+    id: IdOption = None
 
 
-def reading(
-    missing: str | None, format: Format | None, on_error: OnError, seed: int | None
-) -> dict[str, Any]:
-    """Return the options of reading as `virtualvector.streams.open_rows` takes them."""
-    return {
-        "missing": listed(missing),
-        "format": None if format is None else format.value,
-        "on_error": on_error.value,
-        "seed": seed or 0,
-    }
+class Reading(NamedTuple):
+    """How rows are read, as a verb was told."""
+
+    missing: MissingOption = None
+    format: FormatOption = None
+    delimiter: DelimiterOption = None
+    decimal: DecimalOption = None
+    encoding: EncodingOption = None
+    no_header: NoHeaderOption = False
+    quote: QuoteOption = None
+    on_error: OnErrorOption = OnError.stop
+    seed: SeedOption = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """How text is written, as `virtualvector.streams.open_rows` takes it."""
+        from virtualvector.streams.dialect import Dialect
+
+        named = {"tab": "\t", "\\t": "\t"}
+        return Dialect(
+            named.get(str(self.delimiter), self.delimiter),
+            self.decimal,
+            self.encoding,
+            not self.no_header,
+            "" if self.quote == "none" else self.quote,
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same as `virtualvector.streams.open_rows` takes it."""
+        return {
+            "missing": listed(self.missing),
+            "format": None if self.format is None else self.format.value,
+            "on_error": self.on_error.value,
+            "seed": self.seed or 0,
+            "dialect": self.dialect,
+        }

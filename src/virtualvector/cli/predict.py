@@ -13,25 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 import typer
 
 from virtualvector.cli.errors import say
-from virtualvector.cli.options import (
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    IdOption,
-    JsonOption,
-    MissingOption,
-    ModelToRead,
-    NoHeaderOption,
-    OnError,
-    OnErrorOption,
-    QuoteOption,
-    SeedOption,
-    Sources,
-    dialect_of,
-    listed,
-    reading,
-)
+from virtualvector.cli.option_groups import takes_groups
+from virtualvector.cli.options import IdOption, JsonOption, ModelToRead, Reading, Sources, listed
 from virtualvector.escaping import cell, printable
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.sources import COMPRESSED, ENDINGS
@@ -45,9 +28,11 @@ if TYPE_CHECKING:
 OTHER_DELIMITERS = ";\t|"  # of CSV, where the comma is the sign before decimals
 
 
+@takes_groups
 def predict(
     source: Sources,
     model: ModelToRead,
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -62,15 +47,7 @@ def predict(
     ] = False,
     json: JsonOption = None,
     id: IdOption = None,
-    missing: MissingOption = None,
-    format: FormatOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    no_header: NoHeaderOption = False,
-    quote: QuoteOption = None,
-    on_error: OnErrorOption = OnError.stop,
-    seed: SeedOption = 0,
+    reading: Reading,
 ) -> None:
     r"""Say the most probable class of each row, by a model that stays as it is.
 
@@ -94,29 +71,26 @@ def predict(
     from virtualvector.cli.summary import (
         called,
         tell_left_out,
-        tell_notes,
         tell_unseen,
+        telling_notes,
         write_json,
     )
     from virtualvector.persistence.disk import written_at_once
 
     output = output or Path(STANDARD_OUTPUT)
-    check_outputs(source, [("--output", output), ("--json", json)], format, model)
+    check_outputs(source, [("--output", output), ("--json", json)], reading.format, model)
     _check_ending(output)
     known = trained(model)
-    options = reading(missing, format, on_error, seed)
-    options["dialect"] = dialect_of(delimiter, decimal, encoding, no_header, quote)
-    options["ids"] = listed(id)
-    options["ids_if_there"] = known.ids if id is None else ()
+    ids = {"ids": listed(id), "ids_if_there": known.ids if id is None else ()}
     unseen: Counter[str] = Counter()
     with (
-        known.open(source, labelled=False, **options) as reader,
+        known.open(source, labelled=False, **ids, **reading.options) as reader,
         nullcontext(sys.stdout) if is_standard_output(output) else written_at_once(output) as file,
+        telling_notes(reader),
         compilation_notice(),
     ):
         # A terminal obeys what it is sent; any other program is to have the class itself.
         fit = printable if file is sys.stdout and sys.stdout.isatty() else str
-        tell_notes(reader.notes)
         lines = _Lines(file, reader.ids, known.classes.tolist(), proba, fit)
         for batch in reader:
             lines.write(known.probabilities(batch), batch)
@@ -124,7 +98,8 @@ def predict(
         tell_left_out(reader.problems, reader.skipped, "no prediction")
         tell_unseen(unseen)
         if reader.skipped:
-            say(f"vvm: {reader.skipped:,} of {lines.n_rows:,} rows have an empty prediction.")
+            have = "has" if reader.skipped == 1 else "have"
+            say(f"vvm: {reader.skipped:,} of {lines.n_rows:,} rows {have} an empty prediction.")
     if json is not None:
         counts = {"rows": lines.n_rows, "skipped": reader.skipped}
         write_json({**counts, "classes": known.classes.tolist(), "output": str(output)}, json)

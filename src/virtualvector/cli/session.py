@@ -26,6 +26,7 @@ from virtualvector.cli.summary import (
     tell_blocks,
     tell_given_up,
     tell_left_out,
+    telling_notes,
     write_json,
     write_report,
 )
@@ -64,7 +65,7 @@ def carry_out(asked: Asked, handling: Handling) -> None:
             with compilation_notice(quiet):
                 warm_up(before.progress.model, reader.columns)
             began = perf_counter()
-            with live(before.progress.tally, quiet) as show:
+            with telling_notes(reader, quiet), live(before.progress.tally, quiet) as show:
                 run = Run(
                     before.progress,
                     str(before.label),

@@ -53,7 +53,7 @@ class Signals:
     def __init__(self) -> None:
         self.idle: Callable[[], None] = lambda: None  # called every second, between steps
         self._depth = 0
-        self._came: int | None = None
+        self._received: int | None = None
         self._raised = False
         self._before: dict[int, Any] = {}
 
@@ -85,7 +85,7 @@ class Signals:
         Where it came it may have become another error: Python makes a `RuntimeError` of what is
         raised while a class is made, as by an import.
         """
-        return Stopped(self._came) if self._raised and self._came is not None else None
+        return Stopped(self._received) if self._raised and self._received is not None else None
 
     @contextmanager
     def shielded(self) -> Iterator[None]:
@@ -98,16 +98,16 @@ class Signals:
         self._raise_if_due()
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        if self._came is None:
-            self._came = number
+        if self._received is None:
+            self._received = number
             self._raise_if_due()
 
     def _raise_if_due(self) -> None:
-        if self._came is not None and not self._raised and self._depth == 0:
+        if self._received is not None and not self._raised and self._depth == 0:
             self._raised = True
-            raise Stopped(self._came)
+            raise Stopped(self._received)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
-        if self._depth == 0 and self._came is None:
+        if self._depth == 0 and self._received is None:
             with self.shielded():
                 self.idle()

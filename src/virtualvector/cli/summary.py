@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +49,25 @@ def called(sources: list[str]) -> str:
     return " ".join("standard input" if source == STANDARD_INPUT else source for source in sources)
 
 
-def tell_notes(notes: Iterable[str]) -> None:
-    """Say on standard error what was found out about a source, and what is left out of it."""
-    for note in notes:
-        say(note)
+def tell_notes(notes: list[str]) -> None:
+    """Say on standard error what was found out about a source, and what is left out of it.
+
+    What is told is taken off the list: of later sources there will be more.
+    """
+    while notes:
+        say(notes.pop(0))
+
+
+@contextmanager
+def telling_notes(reader: Reader | ShuffledReader, quiet: bool = False) -> Iterator[None]:
+    """Tell notes of the first source now, and those of later ones in the end."""
+    if not quiet:
+        tell_notes(reader.notes)
+    try:
+        yield
+    finally:
+        if not quiet:
+            tell_notes(reader.notes)
 
 
 def tell_unseen(counts: dict[str, int]) -> None:

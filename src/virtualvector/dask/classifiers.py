@@ -98,12 +98,12 @@ class DaskMixin(BayesianLinearClassifier):
             workers for as long as they are referred to.
         """
         done = self._learn_more(X, y, classes, sample_weight, True)
-        said = [dask.delayed(future) for future in done.predicted]
+        predictions = [dask.delayed(future) for future in done.predicted]
 
         def array(field: int, columns: tuple[int, ...], dtype: Any) -> Any:
             pieces = [
                 dask.array.from_delayed(each[field], (length, *columns), dtype=dtype)
-                for each, length in zip(said, done.lengths, strict=True)
+                for each, length in zip(predictions, done.lengths, strict=True)
             ]
             return dask.array.concatenate(pieces)
 
@@ -175,6 +175,9 @@ class DaskMixin(BayesianLinearClassifier):
 
     def _adopt(self, local: Any) -> None:
         _hand_over(local, self)
+
+    def __sklearn_clone__(self) -> Self:
+        return type(self)(**self.get_params(deep=False))  # on the same cluster
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"client": None}  # which stays with who opened it

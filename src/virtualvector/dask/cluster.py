@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from copy import copy
 from importlib.metadata import version
@@ -18,7 +19,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import dask
-from distributed import Client, default_client, get_worker
+from distributed import Client, KilledWorker, default_client, get_worker
+from distributed.comm import CommClosedError
 
 from virtualvector.dask.pieces import Piece, Pieces, classes_in, n_rows
 from virtualvector.jit.processor import processor
@@ -38,6 +40,10 @@ class Outcome(NamedTuple):
 
 class WrongWorker(RuntimeError):
     """A worker has other versions than the client."""
+
+
+class ClusterLost(RuntimeError):
+    """The scheduler is gone, or workers die of a task again and again."""
 
 
 @functools.cache
@@ -75,6 +81,8 @@ def client_for(client: Client | None) -> Client:
                 "found no Dask client; expected one, for instance distributed.Client(), before or "
                 "as the parameter `client`"
             ) from error
+    if client.asynchronous:
+        raise TypeError("found an asynchronous client; expected one that waits for results")
     expected = environment()
     found = client.run(environment, on_error="return")
     for worker, its_own in found.items():
@@ -104,8 +112,8 @@ def predicted_then_learned(
     """Return the same, and what was said of each row before it was learned."""
     model = _own(model, expected)
     with _saying(place):
-        said = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-    return model, said
+        predictions = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
+    return model, predictions
 
 
 def known(model: Any, expected: dict[str, str]) -> Any:
@@ -145,7 +153,8 @@ class Rounds:
     def _of_each(self, count: Callable[[Piece], Any]) -> list[Any]:
         """Return something small of every piece; none is kept for that."""
         lazy = [dask.delayed(count, pure=False)(piece) for piece in self._pieces]
-        found: list[Any] = self._client.gather(self._client.compute(lazy))
+        with _noticing_loss("while they were counted"):
+            found: list[Any] = self._client.gather(self._client.compute(lazy))
         return found
 
     def learn(self, model: BayesianLinearClassifier, predict: bool, classes: Any) -> Outcome:
@@ -170,7 +179,8 @@ class Rounds:
                     else:
                         shard = self._submit(learned, *task)
                 shards.append(shard)
-            model = self._submit(ended, common, shards).result()
+            with _noticing_loss(f"from row {spans[0].start} on"):
+                model = self._submit(ended, common, shards).result()
             self._unload(spans[-1].stop)
         return Outcome(model, predicted, lengths)
 
@@ -195,6 +205,17 @@ class Rounds:
     def _unload(self, stop: int) -> None:
         for k in [k for k in self._loaded if self._bounds[k + 1] <= stop]:
             del self._loaded[k]
+
+
+@contextmanager
+def _noticing_loss(when: str) -> Iterator[None]:
+    try:
+        yield
+    except (CancelledError, CommClosedError, KilledWorker) as error:
+        raise ClusterLost(
+            f"the cluster was lost, at the rows of this call {when}; the model is what it was "
+            f"before the call ({type(error).__name__}: {' '.join(str(error).split())})"
+        ) from error
 
 
 def _own(model: Any, expected: dict[str, str]) -> Any:

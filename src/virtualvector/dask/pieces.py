@@ -114,9 +114,9 @@ def lazily(
     lengths: Sequence[float] = known_lengths(X) or [math.nan] * len(pieces)
     # The model is in the graph once, by a name that no other has.
     model = dask.delayed(model, pure=False)
-    said = dask.delayed(say, pure=False)
+    predicted = dask.delayed(say, pure=False)
     arrays = [
-        dask.array.from_delayed(said(model, piece), (length, *columns), dtype=dtype)
+        dask.array.from_delayed(predicted(model, piece), (length, *columns), dtype=dtype)
         for piece, length in zip(pieces, lengths, strict=True)
     ]
     return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)

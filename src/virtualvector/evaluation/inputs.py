@@ -54,19 +54,19 @@ def inputs_of(table: Any, categorical: list[bool], scaling: bool = True) -> Arra
         else:
             numbers.append(parts_of(values) if kind == "time" else np.asarray(values, np.float64))
     if numbers:
-        rows = _without_gaps(np.column_stack(numbers))
+        rows = _with_means(np.column_stack(numbers))
         parts.append(RunningStandardScaler().learn_then_transform(rows) if scaling else rows)
     if texts:
         parts.append(Encoder([True] * len(texts)).learn(texts))
     return np.hstack(parts)
 
 
-def _without_gaps(rows: Array) -> Array:
+def _with_means(rows: Array) -> Array:
     """Return rows with the mean so far where a number is missing; nothing so far is zero."""
-    gaps = np.isnan(rows)
-    if not gaps.any():
+    missing = np.isnan(rows)
+    if not missing.any():
         return rows
-    n_known = np.maximum(np.cumsum(~gaps, axis=0), 1)
+    n_known = np.maximum(np.cumsum(~missing, axis=0), 1)
     # A mean of finite numbers is finite, their sum may not be.
-    means = np.cumsum(np.where(gaps, 0.0, rows) * _SMALL, axis=0) / n_known / _SMALL
-    return np.where(gaps, means, rows)
+    means = np.cumsum(np.where(missing, 0.0, rows) * _SMALL, axis=0) / n_known / _SMALL
+    return np.where(missing, means, rows)

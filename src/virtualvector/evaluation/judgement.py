@@ -96,7 +96,7 @@ def by_class(classes: tuple[str, ...], outcomes: Outcomes) -> list[ClassMeasures
             ClassMeasures(
                 name,
                 n,
-                n / max(outcomes.n_rows, 1),
+                n / (outcomes.n_rows or 1),
                 _ratio(hits[k], n),
                 _ratio(hits[k], n_predicted[k]),
                 roc_auc(ranked) if both and ranked is not None else None,
@@ -161,7 +161,9 @@ def most_confused(classes: tuple[str, ...], outcomes: Outcomes, most: int) -> li
     errors = outcomes.confusion * ~np.eye(len(classes), dtype=bool)
     places = np.argsort(-errors, axis=None, kind="stable")[:most]
     pairs = zip(*np.unravel_index(places, errors.shape), strict=True)
-    return [Confusion(classes[i], classes[j], int(errors[i, j])) for i, j in pairs if errors[i, j]]
+    return [
+        Confusion(classes[i], classes[j], errors[i, j].item()) for i, j in pairs if errors[i, j]
+    ]
 
 
 def cutoffs(classes: tuple[str, ...], outcomes: Outcomes) -> list[Cutoff]:
@@ -176,11 +178,12 @@ def cutoffs(classes: tuple[str, ...], outcomes: Outcomes) -> list[Cutoff]:
     k = int(counts[1] <= counts[0])
     ranked, n_rows = outcomes.ranked(k), outcomes.n_rows
     above: Counts = np.cumsum(ranked[:, ::-1], axis=1)[:, ::-1]  # rows in a bin and those above it
-    n_negatives, n_positives = int(above[0, 0]), int(above[1, 0])
+    n_negatives, n_positives = above[:, 0].tolist()
 
-    def errors(cost: float) -> tuple[int, int]:
-        false_alarms, hits = above[:, int(np.searchsorted(EDGES, -np.log(cost), "right"))]
-        return int(false_alarms), n_positives - int(hits)
+    def errors(cost: float) -> tuple[float, float]:
+        place = int(np.searchsorted(EDGES, -np.log(cost), "right"))
+        false_alarms, hits = above[:, place].tolist()
+        return false_alarms, n_positives - hits
 
     found = []
     for cost in COSTS:

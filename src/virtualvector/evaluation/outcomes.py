@@ -27,7 +27,7 @@ def _edges() -> Array:
 EDGES = _edges()
 N_BINS = len(EDGES) + 1
 
-Counts = NDArray[np.int64]
+Counts = NDArray[Any]  # whole numbers; of rows that have weights, the sums of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,9 @@ class Outcomes:
         )
 
     @property
-    def n_rows(self) -> int:
-        """The rows so far."""
-        return int(self.counts.sum())
+    def n_rows(self) -> Any:
+        """The rows so far, or how much they weigh."""
+        return self.counts.sum().item()
 
     def with_class(self, place: int) -> Outcomes:
         """Return the same with one more class at a place, of which no row was said to be."""
@@ -86,18 +86,31 @@ class Outcomes:
             last=self.last + (self.last >= place),
         )
 
-    def with_rows(self, observed: Counts, probabilities: Array, likeliest: Counts) -> Outcomes:
+    def with_rows(
+        self,
+        observed: Counts,
+        probabilities: Array,
+        likeliest: Counts,
+        weights: Array | None = None,
+    ) -> Outcomes:
         """Add rows: the class of each, what was said, and what was predicted, or −1 if nothing."""
-        said = likeliest >= 0
-        confusion = _counted(self.confusion, observed[said], likeliest[said])
+        is_predicted = likeliest >= 0
+        confusion = _counted(
+            self.confusion,
+            observed[is_predicted],
+            likeliest[is_predicted],
+            weights=None if weights is None else weights[is_predicted],
+        )
         scores = self.scores
         if len(scores):
             bins, classes = np.searchsorted(EDGES, logit(probabilities)), np.arange(len(scores))
-            scores = _counted(scores, classes, observed[:, np.newaxis] == classes, bins)
+            each = None if weights is None else np.repeat(weights, len(classes))
+            is_of = observed[:, np.newaxis] == classes
+            scores = _counted(scores, classes, is_of, bins, weights=each)
         before = np.concatenate([[self.last], observed[:-1]])
         return replace(
             self,
-            counts=self.counts + np.bincount(observed, minlength=len(self.counts)),
+            counts=_counted(self.counts, observed, weights=weights),
             confusion=confusion,
             scores=scores,
             n_runs=self.n_runs + int((observed != before).sum()),
@@ -155,12 +168,18 @@ class Outcomes:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _counted(counts: Counts, *places: NDArray[np.int64] | NDArray[np.bool_]) -> Counts:
-    """Return counts with one more at each place."""
+def _counted(
+    counts: Counts, *places: NDArray[np.int64] | NDArray[np.bool_], weights: Array | None = None
+) -> Counts:
+    """Return counts with one more at each place, or with a weight more."""
     at = np.zeros(1, np.int64)
     for along, size in zip(places, counts.shape, strict=True):
         at = at * size + along
-    return counts + np.bincount(at.ravel(), minlength=counts.size).reshape(counts.shape)
+    if weights is None:
+        return counts + np.bincount(at.ravel(), minlength=counts.size).reshape(counts.shape)
+    sums = counts.astype(np.float64)
+    np.add.at(sums.reshape(-1), at.ravel(), weights)  # one after the other, however cut
+    return sums
 
 
 def _sparse(array: Counts) -> list[list[int]]:

@@ -83,7 +83,11 @@ class Tally:
             object.__setattr__(self, "outcomes", Outcomes.none(len(self.classes)))
 
     def with_rows(
-        self, labels: Labels, probabilities: Array, classes: Labels | None = None
+        self,
+        labels: Labels,
+        probabilities: Array,
+        classes: Labels | None = None,
+        weights: Array | None = None,
     ) -> Tally:
         """Add rows.
 
@@ -95,6 +99,9 @@ class Tally:
             What was said before, a column for each class.
         classes : ndarray of shape (n_classes,), optional
             The classes of the columns, sorted; by default those that are known.
+        weights : ndarray of shape (n_rows,), optional
+            How often each row counts, of which none is 0: then all numbers of rows are sums of
+            these, and nothing is known of moments of the past, nor of the order of labels.
 
         Returns
         -------
@@ -113,26 +120,52 @@ class Tally:
             if first_is_new:
                 outcomes = tally.outcomes.with_class(int(observed[0]))
                 tally = replace(tally, classes=tuple(known), outcomes=outcomes)
-            tally = tally._with_rows(observed, of_known, first_is_new)
+            own = None if weights is None else weights[start:stop]
+            tally = tally._with_rows(observed, of_known, first_is_new, own)
         return tally
 
     def _with_rows(
-        self, observed: NDArray[np.int64], predicted: Array, first_is_new: bool
+        self,
+        observed: NDArray[np.int64],
+        predicted: Array,
+        first_is_new: bool,
+        weights: Array | None,
     ) -> Tally:
         """Add rows of known classes; that of the first one may have been unheard of before."""
         n_rows, n_classes = predicted.shape
         likeliest = np.argmax(predicted, axis=1)
-        said = likeliest.copy()
+        answers = likeliest.copy()
         if first_is_new:  # which is wrong whatever was said, and as if all had seemed alike
-            if said[0] == observed[0]:  # as there was no other class yet
-                said[0] = -1
+            if answers[0] == observed[0]:  # as there was no other class yet
+                answers[0] = -1
             predicted = predicted.copy()
             predicted[0] = 1.0 / max(n_classes, 2)
             likeliest[0] = -1
         of_observed = predicted[np.arange(n_rows), observed]
         squares = ((predicted**2).sum(axis=1) - 2.0 * of_observed + 1.0) / 2.0
-        wrong = _sums(self.now.wrong, likeliest != observed)
-        log_loss = _sums(self.now.log_loss, -np.log(np.maximum(of_observed, _LEAST)))
+        losses = (likeliest != observed, -np.log(np.maximum(of_observed, _LEAST)), squares)
+        of_likeliest = _binned(
+            self.of_likeliest, predicted.max(axis=1), likeliest == observed, weights
+        )
+        of_second = self.of_second
+        if n_classes == 2:
+            of_second = _binned(of_second, predicted[:, 1], observed == 1, weights)
+        more = replace(
+            self,
+            of_second=of_second,
+            of_likeliest=of_likeliest,
+            outcomes=self.outcomes.with_rows(observed, predicted, answers, weights),
+        )
+        if weights is None:
+            return more._with_losses(n_rows, *losses)
+        terms = (weights, *(weights * each for each in losses))
+        now: Any = [float(_sums(a, b)[-1]) for a, b in zip(self.now, terms, strict=True)]
+        return replace(more, now=Totals(*now))
+
+    def _with_losses(self, n_rows: int, errors: Array, logs: Array, squares: Array) -> Tally:
+        """Add losses up, and remember moments."""
+        wrong = _sums(self.now.wrong, errors)
+        log_loss = _sums(self.now.log_loss, logs)
         brier = _sums(self.now.brier, squares)
 
         def totals(n: int) -> Totals:
@@ -145,19 +178,7 @@ class Tally:
             if n % every == 0:
                 past.append(totals(n))
                 past, every = thinned(past, every, LONGEST)
-        of_likeliest = _binned(self.of_likeliest, predicted.max(axis=1), likeliest == observed)
-        of_second = self.of_second
-        if n_classes == 2:
-            of_second = _binned(of_second, predicted[:, 1], observed == 1)
-        return replace(
-            self,
-            now=totals(end),
-            past=tuple(past),
-            every=every,
-            of_second=of_second,
-            of_likeliest=of_likeliest,
-            outcomes=self.outcomes.with_rows(observed, predicted, said),
-        )
+        return replace(self, now=totals(end), past=tuple(past), every=every)
 
     @property
     def so_far(self) -> Stretch:
@@ -182,18 +203,21 @@ class Tally:
         With two classes the prediction is the probability of the second one; with more, that of the
         most probable one.
         """
-        bins = self.of_second if len(self.classes) == 2 else self.of_likeliest
-        n_rows, predicted, observed = np.array(bins)
+        n_rows, predicted, observed = self._bins
         with np.errstate(invalid="ignore"):
             return Reliability(n_rows.astype(np.int64), predicted / n_rows, observed / n_rows)
+
+    @property
+    def _bins(self) -> Array:
+        return np.array(self.of_second if len(self.classes) == 2 else self.of_likeliest)
 
     @property
     def measures(self) -> Measures:
         """All measures of the stream so far."""
         _, error, log_loss, brier = self.so_far
-        n_rows, predicted, observed = self.reliability
+        n_rows, (_, predicted, observed) = self._bins[0], self.reliability
         apart = float(np.nansum(n_rows * abs(predicted - observed)))
-        return Measures(error, log_loss, brier, apart / max(int(n_rows.sum()), 1))
+        return Measures(error, log_loss, brier, apart / (float(n_rows.sum()) or 1.0))
 
     @property
     def base_rate(self) -> judgement.BaseRate:
@@ -273,11 +297,15 @@ def _sums(start: float, terms: Array) -> Array:
 
 
 def _binned(
-    bins: tuple[tuple[float, ...], ...], predicted: Array, observed: NDArray[np.bool_]
+    bins: tuple[tuple[float, ...], ...],
+    predicted: Array,
+    observed: NDArray[np.bool_],
+    weights: Array | None,
 ) -> tuple[tuple[float, ...], ...]:
     place = np.minimum((predicted * BINS).astype(int), BINS - 1)
     sums = np.array(bins)
-    for row, terms in zip(sums, (np.ones(len(place)), predicted, observed), strict=True):
+    each = np.ones(len(place)) if weights is None else weights
+    for row, terms in zip(sums, (each, each * predicted, each * observed), strict=True):
         np.add.at(row, place, terms)  # one after the other, however cut
     return _rows_of(sums.tolist())
 
@@ -316,5 +344,5 @@ def _is_binned(bins: tuple[tuple[float, ...], ...], n_rows: range) -> bool:
 def between(start: Totals, stop: Totals) -> Stretch:
     """Return means over the rows between two moments."""
     n_rows = stop.n_rows - start.n_rows
-    means = [(b - a) / max(n_rows, 1) for a, b in zip(start[1:], stop[1:], strict=True)]
+    means = [(b - a) / (n_rows or 1) for a, b in zip(start[1:], stop[1:], strict=True)]
     return Stretch(n_rows, *means)

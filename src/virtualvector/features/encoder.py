@@ -1,4 +1,4 @@
-"""From rows of any table to inputs of unit scale, online: numbers, times, categories, gaps."""
+"""From rows of any table to inputs of unit scale: numbers, times, categories, missing values."""
 
 from __future__ import annotations
 
@@ -232,9 +232,9 @@ class Encoder:
     def _scaled(self, numbers: Sequence[Any], learn: bool) -> Array:
         rows = np.ascontiguousarray(np.transpose(numbers), dtype=np.float64)
         if learn:
-            gaps = np.isnan(rows).sum(axis=0)
+            more = np.isnan(rows).sum(axis=0)
             self.missing = self.missing.copy()
-            self.missing[self.column_of_number] = self.missing[self.column_of_number] + gaps
+            self.missing[self.column_of_number] = self.missing[self.column_of_number] + more
         if not self.scaling:
             return np.nan_to_num(rows, nan=0.0)
         # Copies, because what was unpickled may be read-only.

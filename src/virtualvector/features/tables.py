@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from virtualvector.dataframes import is_table, labels_of, without_dictionaries
+from virtualvector.dataframes import floats_of, is_table, labels_of, without_dictionaries
 from virtualvector.doubts import doubt_in
 from virtualvector.types import Array
 from virtualvector.values import (
@@ -80,10 +80,10 @@ def columns_of(
     ['number', 'category']
     """
     plain = not marks.numbers and not any(categorical or ())
-    if not is_table(X):
-        X = np.asarray(X)
-        if plain and _all_numbers(X, kinds):
-            return Columns(list(X.T), ["number"] * X.shape[1])
+    array = floats_of(X) if is_table(X) else np.asarray(X)
+    if array is not None and plain and _all_numbers(array, kinds):
+        return Columns(list(array.T), ["number"] * array.shape[1])
+    X = X if is_table(X) else array
     labels, raw = _raw(X)
     if kinds is None:
         types = [str(X[label].dtype) if hasattr(X, "dtypes") else "" for label in labels]

@@ -49,7 +49,7 @@ class _Deferral:
     def __init__(self) -> None:
         handlers = {int(number): signal.getsignal(number) for number in signal.valid_signals()}
         self._handlers = {number: each for number, each in handlers.items() if callable(each)}
-        self._came: dict[int, FrameType | None] = {}  # once each, as the system would keep them
+        self._received: dict[int, FrameType | None] = {}  # once each, as the system would keep them
         self._wait = True
 
     def begin(self) -> None:
@@ -67,11 +67,11 @@ class _Deferral:
                     signal.signal(number, handler)
         finally:
             with ExitStack() as to_pass_on:  # all of them, even if the first one raises
-                for number, frame in reversed(self._came.items()):
+                for number, frame in reversed(self._received.items()):
                     to_pass_on.callback(self._handlers[number], number, frame)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._wait:
-            self._came[number] = frame
+            self._received[number] = frame
         else:
             self._handlers[number](number, frame)

@@ -9,6 +9,7 @@ reads the table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from ctypes import addressof, c_char
 from struct import Struct
 from typing import Any, TypeVar, cast
@@ -64,6 +65,14 @@ class StructTable:
                 lines.append((value, 0, 0, 0))
         self._lines = np.array(lines, np.int64)
         self.address = address_of(self._lines)
+
+    def replaced(self, values: tuple[Any, ...], place: int) -> StructTable:
+        """Return the table of a tuple that differs in one array, at a place, and nowhere else."""
+        other, array = copy(self), values[place]
+        other._values, other._lines = values, self._lines.copy()
+        other._lines[place] = (address_of(array), *array.shape, *(0,) * (3 - array.ndim))
+        other.address = address_of(other._lines)
+        return other
 
 
 class _TableOf(types.Type):

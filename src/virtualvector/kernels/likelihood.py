@@ -84,15 +84,15 @@ def tilted_moments(z: float, label_noise: float) -> tuple[float, float, float]:
     h, mean, variance = inverse_mills(z)
     if label_noise == 0.0:
         return h, mean, variance
-    return _noisy_tilted_moments(z, label_noise, h, mean, variance)
+    return _noisy_tilted_moments(z, label_noise, cdf(z), h, mean, variance)
 
 
 @compiled
 def _noisy_tilted_moments(
-    z: float, label_noise: float, h: float, mean: float, variance: float
+    z: float, label_noise: float, right: float, h: float, mean: float, variance: float
 ) -> tuple[float, float, float]:
-    """The same with label noise, given what it is without."""
-    below = (1.0 - 2.0 * label_noise) * cdf(z)
+    """The same with label noise, given Φ(z) and what it is without."""
+    below = (1.0 - 2.0 * label_noise) * right
     clean = below / (label_noise + below)
     noisy = label_noise / (label_noise + below)
     return (
@@ -112,22 +112,22 @@ def _log1p_minus_identity(x: float) -> float:
     for k in range(2, 20):
         power *= -x
         total += power / k
+        if abs(power) < 1e-17 * abs(total):
+            break
     return total
 
 
 @compiled
-def _divergence(z: float, label_noise: float, h: float, mean: float, variance: float) -> float:
-    """D(z), given what `tilted_moments` returns at z."""
-    if label_noise == 0.0:
-        return truncated_divergence(z)
+def _noisy_divergence(
+    z: float, label_noise: float, right: float, wrong: float, h: float, mean: float, variance: float
+) -> float:
+    """D(z) with label noise, given Φ(z), Φ(−z), and what `tilted_moments` returns at z."""
     certainty = 1.0 - 2.0 * label_noise
     if z >= 0.0:
-        wrong = cdf(-z)
         information = -math.log1p(-certainty * wrong / (1.0 - label_noise))
-        share = label_noise * wrong / (label_noise + certainty * cdf(z))
+        share = label_noise * wrong / (label_noise + certainty * right)
         information += share * math.log(label_noise / (1.0 - label_noise))
     else:
-        right = cdf(z)
         total = label_noise + certainty * right
         share = (1.0 - label_noise) * right / total
         information = share * math.log((1.0 - label_noise) / label_noise)
@@ -159,8 +159,10 @@ def divergence(z: float, label_noise: float) -> float:
     >>> round(divergence(-1.0, 0.1), 8)
     0.19566374
     """
+    if label_noise == 0.0:
+        return truncated_divergence(z)
     h, mean, variance = tilted_moments(z, label_noise)
-    return _divergence(z, label_noise, h, mean, variance)
+    return _noisy_divergence(z, label_noise, cdf(z), cdf(-z), h, mean, variance)
 
 
 @inlined
@@ -180,11 +182,27 @@ def weight_divergence(z: float, variance: float, margin_noise: float, label_nois
     >>> float(f"{weight_divergence(0.0, 1.0, 19.0, 0.0):.2g}")
     1.2e-06
     """
-    h, tilted_mean, tilted_variance = tilted_moments(z, label_noise)
+    if label_noise > 0.0:
+        return _noisy_weight_divergence(z, variance, margin_noise, label_noise, cdf(z), cdf(-z))
+    _, _, tilted_variance = tilted_moments(z, 0.0)
     share = variance / (variance + margin_noise)
     tilted = share * tilted_variance
     kept = tilted / (1.0 - share + tilted)
-    return _divergence(z, label_noise, h, tilted_mean, tilted_variance) * kept * kept * kept
+    return truncated_divergence(z) * kept * kept * kept
+
+
+@compiled
+def _noisy_weight_divergence(
+    z: float, variance: float, margin_noise: float, label_noise: float, right: float, wrong: float
+) -> float:
+    """The same with label noise, given Φ(z) and Φ(−z)."""
+    h, mean, cut = inverse_mills(z)
+    h, mean, cut = _noisy_tilted_moments(z, label_noise, right, h, mean, cut)
+    share = variance / (variance + margin_noise)
+    tilted = share * cut
+    kept = tilted / (1.0 - share + tilted)
+    lost = _noisy_divergence(z, label_noise, right, wrong, h, mean, cut)
+    return lost * kept * kept * kept
 
 
 @inlined
@@ -207,12 +225,20 @@ def expected_divergence(
     >>> [round(expected_divergence(z, 1.0, 0.0, 0.05), 4) for z in (-3.0, -2.0, 2.0, 3.0)]
     [0.0019, 0.0684, 0.0139, 0.001]
     """
-    as_it_is = weight_divergence(z, variance, margin_noise, label_noise)
     if label_noise == 0.0:
-        return as_it_is
-    wrong, right = label_noise * cdf(-z), (1.0 - label_noise) * cdf(z)
-    turned = wrong / (wrong + right)
-    as_it_was = weight_divergence(-z, variance, margin_noise, label_noise)
+        return weight_divergence(z, variance, margin_noise, 0.0)
+    return _noisy_expected_divergence(z, variance, margin_noise, label_noise)
+
+
+@compiled
+def _noisy_expected_divergence(
+    z: float, variance: float, margin_noise: float, label_noise: float
+) -> float:
+    """The same with label noise."""
+    right, wrong = cdf(z), cdf(-z)
+    turned = label_noise * wrong / (label_noise * wrong + (1.0 - label_noise) * right)
+    as_it_is = _noisy_weight_divergence(z, variance, margin_noise, label_noise, right, wrong)
+    as_it_was = _noisy_weight_divergence(-z, variance, margin_noise, label_noise, wrong, right)
     return as_it_is + turned * (as_it_was - as_it_is)
 
 

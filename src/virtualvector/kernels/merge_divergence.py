@@ -18,6 +18,9 @@ from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.bivariate import quadrant
 from virtualvector.kernels.normal import cdf
 
+Vector = tuple[float, float]  # in the plane
+Symmetric = tuple[float, float, float]  # a matrix: 11, 12, 22
+
 
 @compiled
 def _both_positive(z1: float, z2: float, rho: float) -> float:
@@ -39,6 +42,33 @@ def disagreement(
     s1, s2 = math.sqrt(variance1), math.sqrt(variance2)
     both = _both_positive(mean1 / s1, mean2 / s2, covariance / (s1 * s2))
     return max(cdf(mean1 / s1) + cdf(mean2 / s2) - 2.0 * both, 0.0)
+
+
+_MEDIAN = 0.6744897501960817  # of |x|, x standard normal
+
+
+@compiled
+def least_disagreement(
+    mean1: float, mean2: float, variance1: float, covariance: float, variance2: float
+) -> float:
+    """A lower bound of `disagreement` that costs little: half or a third of it for close margins.
+
+    Standardised, the half sum s and the half difference t of the margins are independent, and signs
+    differ where |s| < |t|: at least half as often as |s| is below the median of |t − Et|.
+
+    Examples
+    --------
+    >>> round(least_disagreement(0.0, 0.0, 1.0, 0.5, 1.0), 6)
+    0.151516
+    """
+    s1, s2 = math.sqrt(variance1), math.sqrt(variance2)
+    rho = min(max(covariance / (s1 * s2), -1.0), 1.0)
+    spread = math.sqrt(0.5 * (1.0 + rho))
+    if spread == 0.0:
+        return 0.0
+    reach = _MEDIAN * math.sqrt(0.5 * (1.0 - rho))
+    middle = 0.5 * abs(mean1 / s1 + mean2 / s2)
+    return 0.5 * (cdf((reach - middle) / spread) - cdf((-reach - middle) / spread))
 
 
 @compiled
@@ -98,17 +128,23 @@ def expected_log_ratio(
 
 @compiled
 def log_normaliser(
-    m1: float, m2: float, c11: float, c12: float, c22: float,
-    k11: float, k12: float, k22: float, b1: float, b2: float,
-) -> float:  # fmt: skip
-    """Log ∫ N(x; m, C) exp(bᵀx − ½xᵀKx) dx in the plane; C may be singular.
+    mean: Vector, covariance: Symmetric, precision: Symmetric, shift: Vector
+) -> float:
+    """Log ∫ N(x; m, C) exp(bᵀx − ½xᵀKx) dx in the plane, for shift b and precision K.
+
+    C may be singular.
 
     Examples
     --------
     >>> import math
-    >>> round(log_normaliser(0.0, 0.0, 1.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0) + math.log(2), 12)
+    >>> found = log_normaliser((0.0, 0.0), (1.0, 0.0, 1.0), (3.0, 0.0, 0.0), (0.0, 0.0))
+    >>> round(found + math.log(2), 12)
     0.0
     """
+    m1, m2 = mean
+    c11, c12, c22 = covariance
+    k11, k12, k22 = precision
+    b1, b2 = shift
     # The new mean x solves (I + CK)x = m + Cb.
     a11, a12 = 1.0 + c11 * k11 + c12 * k12, c11 * k12 + c12 * k22
     a21, a22 = c12 * k11 + c22 * k12, 1.0 + c12 * k12 + c22 * k22
@@ -124,15 +160,17 @@ def log_normaliser(
 
 @compiled
 def expected_exponent(
-    m1: float, m2: float, p11: float, p12: float, p22: float,
-    k11: float, k12: float, k22: float, b1: float, b2: float,
-) -> float:  # fmt: skip
-    """E(bᵀx − ½xᵀKx) for mean m and covariance P.
+    mean: Vector, covariance: Symmetric, precision: Symmetric, shift: Vector
+) -> float:
+    """E(bᵀx − ½xᵀKx) in the plane, for shift b and precision K.
 
     Examples
     --------
-    >>> expected_exponent(1.0, 2.0, 3.0, 0.5, 1.0, 2.0, 0.0, 4.0, 1.0, 1.0)
+    >>> expected_exponent((1.0, 2.0), (3.0, 0.5, 1.0), (2.0, 0.0, 4.0), (1.0, 1.0))
     -11.0
     """
+    m1, m2 = mean
+    p11, p12, p22 = covariance
+    k11, k12, k22 = precision
     squares = k11 * (p11 + m1 * m1) + k22 * (p22 + m2 * m2) + 2.0 * k12 * (p12 + m1 * m2)
-    return b1 * m1 + b2 * m2 - 0.5 * squares
+    return shift[0] * m1 + shift[1] * m2 - 0.5 * squares

@@ -53,7 +53,7 @@ def _tables() -> tuple[Series, Series]:
     return h / scale, d / scale
 
 
-_HAZARDS, _DIVERGENCES = _tables()
+_RATIOS, _DIVERGENCES = _tables()
 
 
 @inlined
@@ -96,13 +96,13 @@ def inverse_mills(z: float) -> tuple[float, float, float]:
     """
     place = (z - _TAIL) * _PER_UNIT
     if 0.0 < place < _PIECES:
-        h = _from_table(_HAZARDS, place)
+        h = _from_table(_RATIOS, place)
         return h, h + z, 1.0 - h * (h + z)
-    return _hazard_of_tails(z)
+    return _inverse_mills_of_tails(z)
 
 
 @compiled
-def _hazard_of_tails(z: float) -> tuple[float, float, float]:
+def _inverse_mills_of_tails(z: float) -> tuple[float, float, float]:
     """The same where there is no table."""
     if z > 0.0:
         h = density(z) / cdf(z)
@@ -139,7 +139,7 @@ def _divergence_of_tails(z: float) -> float:
     if z > 0.0:
         h = density(z) / cdf(z)
         return -math.log1p(-cdf(-z)) + 0.5 * (h * z + math.log1p(-h * (h + z)))
-    h, mean, variance = _hazard_of_tails(z)
+    h, mean, variance = _inverse_mills_of_tails(z)
     return _LOG_ROOT_TWO_PI + math.log(h) + 0.5 * (z * mean + math.log(variance))
 
 
@@ -150,4 +150,4 @@ def log_cdf(z: float) -> float:
         return math.log1p(-cdf(-z))
     if z > _TAIL:
         return math.log(cdf(z))
-    return -0.5 * z * z - _LOG_ROOT_TWO_PI - math.log(_hazard_of_tails(z)[0])
+    return -0.5 * z * z - _LOG_ROOT_TWO_PI - math.log(_inverse_mills_of_tails(z)[0])

@@ -31,7 +31,7 @@ class Opinions(NamedTuple):
     stated: Array  # (2, T, K)  by the mix and by the pool
     corrections: Array  # (W,)
     work: Array  # (W, K)
-    said: Array  # (T, K)
+    predicted: Array  # (T, K)
 
 
 def opinions_for(
@@ -53,7 +53,7 @@ def opinions_for(
         stated=np.zeros((2, n_rows, n_classes)),
         corrections=corrections,
         work=np.zeros((len(corrections), n_classes)),
-        said=np.zeros((n_rows, n_classes)),
+        predicted=np.zeros((n_rows, n_classes)),
     )
 
 
@@ -70,7 +70,7 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
     """Write what is said of the first rows; then, if ``learn``, move trust by what came."""
     of_experts, stated = opinions.of_experts[:, :n_rows], opinions.stated[:, :n_rows]
     observed, powers = opinions.observed[:n_rows], opinions.powers[:n_rows]
-    said = opinions.said[:n_rows]
+    predicted = opinions.predicted[:n_rows]
     if learn:
         mix(
             of_experts, observed, powers, opinions.weights, opinions.evidence, opinions.share,
@@ -81,8 +81,8 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
     if opinions.share == 0.0:
         opinions.weights[0] = 1.0  # rounding would make something else of it
         for t in range(n_rows):
-            for k in range(said.shape[1]):
-                said[t, k] = of_experts[0, t, k]
+            for k in range(predicted.shape[1]):
+                predicted[t, k] = of_experts[0, t, k]
     else:
         log_pool(
             of_experts, observed, powers, opinions.exponents, opinions.covariance, DRIFT, learn,
@@ -90,7 +90,7 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
         )  # fmt: skip
         correct(
             stated, observed, powers, _SOURCES, _POWERS, _SHARES, opinions.corrections, _SHARE,
-            learn, opinions.work, said,
+            learn, opinions.work, predicted,
         )  # fmt: skip
 
 

@@ -143,16 +143,9 @@ def _mixture(
 
 @compiled
 def pair_tilted_moments(
-    mean1: float,
-    mean2: float,
-    variance1: float,
-    covariance: float,
-    variance2: float,
-    noise1: float,
-    noise2: float,
-    label_noise1: float,
-    label_noise2: float,
-) -> tuple[float, float, float, float, float, float]:
+    mean1: float, mean2: float, variance1: float, covariance: float, variance2: float,
+    noise1: float, noise2: float, label_noise1: float, label_noise2: float,
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return log Z with its gradient g and Hessian H in the means: (log Z, g₁, g₂, H₁₁, H₁₂, H₂₂).
 
     For equal or opposite rows (ρ = ±1 up to rounding) H grows without bound, but only in the
@@ -183,16 +176,9 @@ def pair_tilted_moments(
 
 @compiled
 def pair_moments(
-    mean1: float,
-    mean2: float,
-    variance1: float,
-    covariance: float,
-    variance2: float,
-    noise1: float,
-    noise2: float,
-    label_noise1: float,
-    label_noise2: float,
-) -> tuple[float, float, float, float, float, float]:
+    mean1: float, mean2: float, variance1: float, covariance: float, variance2: float,
+    noise1: float, noise2: float, label_noise1: float, label_noise2: float,
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return log Z and the moments of f₁f₂N(m, S)/Z: (log Z, mean₁, mean₂, V₁₁, V₁₂, V₂₂).
 
     They equal m + Sg and S + SHS, taken from the mixture: t = u + noise has its moments, and u

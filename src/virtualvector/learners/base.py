@@ -186,12 +186,17 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
             parts = []
             for some in repeated.predicted_visits():
                 if some.learned:
-                    posterior, said = posterior.predict_then_learn(
+                    posterior, predictions = posterior.predict_then_learn(
                         rows[some.which], labels[some.which], some.powers
                     )
                 else:
-                    said = posterior.predict(rows[some.which])
-                parts.append((said.labels[some.first], np.asarray(said.probabilities)[some.first]))
+                    predictions = posterior.predict(rows[some.which])
+                parts.append(
+                    (
+                        predictions.labels[some.first],
+                        np.asarray(predictions.probabilities)[some.first],
+                    )
+                )
             twin._keep(posterior)
             return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 

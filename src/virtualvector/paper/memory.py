@@ -98,14 +98,14 @@ class Memory(Experiment):
                 continue
             kind = WindowEPClassifier if way == "window-EP" else VVMClassifier
             model = kind(size, margin_noise=setting.margin_noise, **options)
-            said = model.predict_then_learn(rows, labels, classes=[0, 1])
-            assert said.probabilities is not None
+            predictions = model.predict_then_learn(rows, labels, classes=[0, 1])
+            assert predictions.probabilities is not None
             records.append(
                 about
                 | {
                     "way": way,
-                    "error": 100.0 * error(labels, said.labels),
-                    "log_loss": log_loss(labels, said.probabilities, np.array([0, 1])),
+                    "error": 100.0 * error(labels, predictions.labels),
+                    "log_loss": log_loss(labels, predictions.probabilities, np.array([0, 1])),
                 }
             )
         return records

@@ -137,11 +137,11 @@ class StreamFigure(Experiment):
         """
         model = all_learners(rows.shape[1], self.stream.buffer_size)[learner.partition(",")[0]]
         classes = np.array([0, 1])
-        said = predict_then_learn(model.set_params(**parameters), rows, labels, classes)
+        predictions = predict_then_learn(model.set_params(**parameters), rows, labels, classes)
         loss = None
-        if said.probabilities is not None:
-            loss = log_loss(labels, said.probabilities, classes)
-        return cumulative_error(labels, said.labels), loss
+        if predictions.probabilities is not None:
+            loss = log_loss(labels, predictions.probabilities, classes)
+        return cumulative_error(labels, predictions.labels), loss
 
     def _feature_maps(self, quick: bool) -> Iterator[FeatureMap]:
         unit = typical_distance(self.stream.data)
@@ -184,7 +184,7 @@ class StreamFigure(Experiment):
         return grids
 
     def summarise(self, records: Sequence[Record], options: Options) -> dict[str, Any]:
-        """Return the errors at the end of the stream, and how VVM differs from each rival."""
+        """Return the errors at the end of the stream, and how VVM differs from each baseline."""
         ends = final_errors(records)
         features = best_features(records)
         losses = {
@@ -195,7 +195,7 @@ class StreamFigure(Experiment):
             "final_error": {learner: float(errors.mean()) for learner, errors in ends.items()},
             "standard_error": {name: _standard_error(errors) for name, errors in ends.items()},
             "log_loss": {name: float(np.mean(each)) for name, each in losses.items() if each},
-            "vvm_less_rival": {
+            "vvm_less_baseline": {
                 learner: _paired(ends["VVM"], errors)
                 for learner, errors in ends.items()
                 if learner != "VVM"
@@ -212,18 +212,18 @@ class StreamFigure(Experiment):
         """Put the order of the learners in the paper beside ours."""
         final = summary["final_error"]
         comparisons = []
-        for rival in PAPER[1:]:
-            pair = summary["vvm_less_rival"][rival]
-            in_paper = rival not in ("window-EP",)
+        for baseline in PAPER[1:]:
+            pair = summary["vvm_less_baseline"][baseline]
+            in_paper = baseline not in ("window-EP",)
             comparisons.append(
                 Statement(
-                    f"VVM has a lower error than {rival} at the end of the stream."
+                    f"VVM has a lower error than {baseline} at the end of the stream."
                     if in_paper
-                    else f"Nothing is said of {rival} on this stream.",
-                    f"VVM {final['VVM']:.2f} %, {rival} {final[rival]:.2f} %: VVM "
+                    else f"Nothing is said of {baseline} on this stream.",
+                    f"VVM {final['VVM']:.2f} %, {baseline} {final[baseline]:.2f} %: VVM "
                     f"{pair['difference']:+.2f} ± {pair['standard_error']:.2f} points"
                     + (f" (paired t-test over orders: p = {pair['p']:.2g})." if pair["p"] else "."),
-                    final["VVM"] < final[rival] if in_paper else None,
+                    final["VVM"] < final[baseline] if in_paper else None,
                 )
             )
         return comparisons
@@ -313,10 +313,10 @@ def _validation(
     return validate(problem, features, noise, [seed, VALIDATION])._asdict()
 
 
-def _paired(vvm: Array, rival: Array) -> dict[str, float | None]:
+def _paired(vvm: Array, baseline: Array) -> dict[str, float | None]:
     """Compare errors order by order."""
-    difference = vvm - rival
-    p = float(ttest_rel(vvm, rival).pvalue) if difference.std() > 0.0 else None
+    difference = vvm - baseline
+    p = float(ttest_rel(vvm, baseline).pvalue) if difference.std() > 0.0 else None
     return {
         "difference": float(difference.mean()),
         "standard_error": _standard_error(difference),

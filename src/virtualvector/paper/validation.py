@@ -39,13 +39,13 @@ def validate(
 
 def _validate(problem: Problem, features: FeatureMap, noise: Noise, seed: list[int]) -> Validation:
     rows = features(problem.rows, seed)
-    said = np.empty((len(rows), 2))
+    predictions = np.empty((len(rows), 2))
     for learned, held_out in KFold(_FOLDS).split(rows):
         model = EPClassifier(**noise._asdict(), shuffle=False)
         model.fit(rows[learned], problem.labels[learned])
-        said[held_out] = model.predict_proba(rows[held_out])
-    wrong = (said[:, 1] > said[:, 0]) != (problem.labels == 1)
-    return Validation(100.0 * float(wrong.mean()), float(log_loss(problem.labels, said)))
+        predictions[held_out] = model.predict_proba(rows[held_out])
+    wrong = (predictions[:, 1] > predictions[:, 0]) != (problem.labels == 1)
+    return Validation(100.0 * float(wrong.mean()), float(log_loss(problem.labels, predictions)))
 
 
 def choose(tried: dict[Any, Validation]) -> Any:

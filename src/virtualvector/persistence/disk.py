@@ -20,13 +20,13 @@ _numbers = count()
 
 def read_file(path: Path) -> bytes:
     """Return what a file holds, unless it is no file or too large."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):  # a pipe would never end
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would never end
         raise Misfit("found a folder or a device; expected a model file")
-    if found.st_size > LARGEST:
-        raise Misfit(f"found {found.st_size:,} bytes; expected at most {LARGEST:,}")
     with path.open("rb") as file:
-        return file.read(found.st_size)
+        size = os.fstat(file.fileno()).st_size  # another file may have taken the place meanwhile
+        if size > LARGEST:
+            raise Misfit(f"found {size:,} bytes; expected at most {LARGEST:,}")
+        return file.read(size)
 
 
 def replace_file(path: Path, contents: bytes) -> None:

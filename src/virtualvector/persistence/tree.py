@@ -140,6 +140,11 @@ class _Packer:
                 for i, (key, each) in enumerate(value.items())
             ]  # fmt: skip
             return _joined(pairs)
+        if origin in (list, Sequence) and arguments[0] in PLAIN:  # of which there may be many
+            nodes = [
+                PLAIN[arguments[0]].to_node(each, f"{path}/{i}") for i, each in enumerate(value)
+            ]
+            return _plain(nodes)
         if origin in (tuple, list, Sequence):
             items = zip(value, _item_kinds(kind, len(value), path), strict=True)
             return _joined(

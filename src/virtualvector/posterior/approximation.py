@@ -332,6 +332,7 @@ def drop_point(state: State, j: int, work: Workspace) -> None:
         state.row_numbers[j] = state.row_numbers[last]
         state.site_precisions[j] = state.site_precisions[last]
         state.site_shifts[j] = state.site_shifts[last]
+        work.divergences[j] = work.divergences[last]
     if in_margin_space(state):
         state.margins[j] = state.margins[last]
         state.margins[last] = 0.0

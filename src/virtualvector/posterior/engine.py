@@ -105,8 +105,8 @@ class _Place:
 
     __slots__ = ("address", "arguments", "counts", "table", "unfinished")
 
-    def __init__(self, arguments: KernelArguments) -> None:
-        self.arguments, self.table = arguments, StructTable(arguments)
+    def __init__(self, arguments: KernelArguments, table: StructTable | None = None) -> None:
+        self.arguments, self.table = arguments, table or StructTable(arguments)
         self.address = self.table.address
         self.counts: Any = arguments.state.counts.data
         self.unfinished: Any = arguments.work.unfinished.data
@@ -168,8 +168,9 @@ class Engine:
 
     def moved(self, rows: Array) -> Engine:
         """Return the same posterior, in the same memory, which learns other rows."""
-        engine = copy(self)
-        engine._rows, engine._at = rows, _Place(self._at.arguments._replace(rows=rows))
+        engine, arguments = copy(self), self._at.arguments._replace(rows=rows)
+        table = self._at.table.replaced(arguments, arguments._fields.index("rows"))
+        engine._rows, engine._at = rows, _Place(arguments, table)
         return engine
 
     @property

@@ -25,9 +25,11 @@ from virtualvector.posterior.workspace import DRIFT, arguments_at
 from virtualvector.types import Array, IntArray
 
 # Places in `Ensemble.progress`: whether a row is under way; the posterior whose turn it is, and how
-# many rows that one had learned before; the number of rows learned by all.
-UNDER_WAY, TURN, BEFORE, LEARNED = range(4)
+# many rows that one had learned before; one more than the posterior that was left to `Engine` last;
+# the number of rows learned by all.
+UNDER_WAY, TURN, BEFORE, LEFT, LEARNED = range(5)
 
+DRIFT_DUE = -1  # why a posterior is left to `Engine`, beside what `learn_rows` stops for
 LEARNED_ROW, REFUSED_ROW = -1, -2  # what `learn_one_row` returns but for a posterior
 
 
@@ -52,7 +54,7 @@ class Ensemble(NamedTuple):
     positives: IntArray  # (G,)  the class that each is about; −1: one that has not come yet
     firsts: IntArray  # (E + 1,)  the first posterior of each expert
     margins: Array  # (K,)  of a row, under the posteriors of an expert
-    progress: IntArray  # (4,)
+    progress: IntArray  # (5,)
 
 
 _NONE = np.zeros(0, np.int64)
@@ -136,18 +138,22 @@ def learn_one_row(address: int) -> int:
         scale_inputs(ensemble, True)
         look(ensemble.sight, 1)
         progress[TURN] = 0
+        progress[LEFT] = 0
         progress[UNDER_WAY] = 1
     n_posteriors = ensemble.posteriors.shape[0]
     while progress[TURN] < n_posteriors:
         g = progress[TURN]
+        if progress[LEFT] == g + 1:  # whoever should have seen to it was interrupted
+            return g
         one = arguments_at(ensemble.posteriors[g])
         n_rows = one.state.counts[ROWS]
         progress[BEFORE] = n_rows
         write_sign(ensemble, g, 0)
-        if one.settings.half_life < math.inf and n_rows + 1 >= one.work.unfinished[DRIFT]:
-            return g
-        _, why = learn_rows(ensemble.posteriors[g], 0, 1, False)
+        why = DRIFT_DUE
+        if n_rows + 1 < one.work.unfinished[DRIFT] or one.settings.half_life == math.inf:
+            _, why = learn_rows(ensemble.posteriors[g], 0, 1, False)
         if why != DONE:
+            progress[LEFT] = g + 1
             return g
         progress[TURN] = g + 1
     gather_opinions(ensemble, 1)

@@ -1,13 +1,20 @@
-"""The length of the weights, of which steps say nothing: E|w|² = d.
+"""The length of the weights, of which steps say nothing: |w| is as the prior has it.
 
 A step function of the margin depends on the direction of w alone. Where all factors are steps, the
 exact posterior is therefore some distribution of directions times the prior's of lengths, whatever
-the labels: E|w|² is the number of weights. Gaussians do not know that. Each label that contradicts
-them moves q̃ towards zero, where all margins are uncertain, and with labels that are often wrong its
-length collapses; sites of negative precision let it explode.
+the labels: E|w|² is the number of weights d, and the mean of w is E|w| times that of its direction.
+Gaussians do not know that. Each label that contradicts them moves q̃ towards zero, where all margins
+are uncertain, and with labels that are often wrong its length collapses; sites of negative
+precision let it explode. Worse, a Gaussian that is wide along its mean reaches past zero, to
+weights of the opposite direction, which explain every turned label: a few of them in a row, and q̃
+says the opposite.
 
-Since all factors stay as they are when w is scaled, so may r and all sites be: reduction chooses
-q_new, and chooses the one with the length that the exact posterior has. No prediction changes.
+Since all factors stay as they are when w is scaled, reduction may choose a q_new of any lengths. It
+chooses E|w|² = d, with the variance of |w| under the prior for that along the mean of q̃ where this
+is smaller: then the mean has the length that it has under the exact posterior. And where the
+direction is known, q̃ may not be wider along its mean than |w| is, nor so wide that it reaches past
+zero as often as labels are turned. No prediction changes by the former, and by the latter only
+those of rows that nobody doubts.
 
 Of a weight that no row had an input for, the prior is all that is known: it stays as it is.
 """
@@ -17,8 +24,16 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled
-from virtualvector.kernels.triangular import dot, whole_vectors
-from virtualvector.posterior.residual.full import flush
+from virtualvector.kernels.triangular import (
+    add_precision,
+    copy,
+    dot,
+    multiply,
+    scale,
+    whole_vectors,
+)
+from virtualvector.posterior.approximation import along, refresh
+from virtualvector.posterior.residual.full import absorb, flush
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import (
     MATCHED_MEAN,
@@ -31,14 +46,16 @@ from virtualvector.posterior.state import (
 from virtualvector.posterior.workspace import Workspace
 from virtualvector.types import Array
 
-_OFF = 0.01  # of E|w|², before anything is done
+_OFF = 0.001  # of E|w|², before anything is done
+_KNOWN = 0.01  # the direction is: E|w|² across the mean of q̃, of the mean's square
+_OFTEN = 1.5  # the power of ε that says how often q̃ may reach past zero
 _ROUNDING = 1e-6  # of millions of rows; what is known of a weight is more than that
 _EVERY = 32  # rows, in margin space, where q̃ of the weights has to be worked out
 
 
 @compiled
 def restore_length(state: State, settings: Settings, work: Workspace) -> None:
-    """Scale r and all sites so that E|w|² = d under q̃, if all factors are steps."""
+    """Give q̃ the length that the prior has, and no more spread of it, if all factors are steps."""
     steps = settings.margin_noise == 0.0 and math.isinf(settings.half_life)
     if settings.label_noise == 0.0 or settings.buffer_size == 0 or not steps:
         return
@@ -49,9 +66,52 @@ def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     for k in range(state.mean.shape[0]):
         work.other[k] = 0.0 if is_unseen(state, k) else 1.0
         unseen += work.other[k] == 0.0
-    square = (squared_length(state, work) - unseen) / max(state.mean.shape[0] - unseen, 1)
-    if abs(square - 1.0) > _OFF and 0.0 < square < math.inf:
+    d = state.mean.shape[0] - unseen
+    across, mean, variance = split_length(state, unseen, work)
+    spread = length_variance(d)
+    square = (mean * mean + max(variance, spread) + across) / max(d, 1)
+    if not (0.0 < square < math.inf):
+        return
+    if abs(square - 1.0) > _OFF:
         scale_weights(state, work.other, 1.0 / math.sqrt(square), work)
+        mean, variance, across = mean / math.sqrt(square), variance / square, across / square
+    # Φ(−z) < ½ exp(−½z²), which may be a power of ε.
+    least = -2.0 * (math.log(2.0) + _OFTEN * math.log(settings.label_noise))
+    most = min(spread, mean * mean / max(least, 1.0))
+    if across < _KNOWN * mean * mean and variance > (1.0 + _OFF) * most:
+        narrow(state, mean, 1.0 / most - 1.0 / variance, work)
+
+
+@compiled
+def length_variance(d: int) -> float:
+    """The variance of |w|, w of d standard normal numbers: d − (E|w|)²."""
+    mean = math.exp(math.lgamma(0.5 * (d + 1)) - math.lgamma(0.5 * d))
+    return d - 2.0 * mean * mean
+
+
+@compiled
+def split_length(state: State, unseen: int, work: Workspace) -> tuple[float, float, float]:
+    """E|w|² under q̃ across its mean, the length of the mean, and the variance along it."""
+    total = squared_length(state, work) - unseen
+    mean = math.sqrt(dot(work.merged, work.merged))
+    if not mean > 0.0:
+        return total, 0.0, 0.0
+    scale(work.merged, 1.0 / mean)
+    _, variance, _ = along(state, state.counts[POINTS], work.merged, work)
+    return total - mean * mean - variance, mean, variance
+
+
+@compiled
+def narrow(state: State, mean: float, precision: float, work: Workspace) -> None:
+    """Add a precision along the mean of q̃, which stays where it is."""
+    absorb(state, work.merged, precision, precision * mean, work)
+    flush(state, work)
+    if in_margin_space(state):
+        refresh(state, work)
+    else:
+        multiply(state.weight_factor, work.merged, work.product)
+        add_precision(state.weight_factor, work.product, precision, work.image)
+    work.cached_query[0] = 0.0
 
 
 @compiled
@@ -76,6 +136,7 @@ def squared_length(state: State, work: Workspace) -> float:
     if not in_margin_space(state):
         for k in range(d):
             total += dot(state.weight_factor[k], state.weight_factor[k])
+        copy(state.weight_mean, work.merged)
         return total + dot(state.weight_mean, state.weight_mean)
     # With A = VBᵀ the covariances of weights and margins under r, T = diag(τ), S and μ the
     # covariances and means of margins under q̃: V_q = V − A(T − TST)Aᵀ, m_q = m + A(ν − τμ).
@@ -91,6 +152,7 @@ def squared_length(state: State, work: Workspace) -> float:
             for i in range(width):
                 work.column[i] += state.factor[j, k] * state.products[j, i]
         mean = state.mean[k] + dot(work.column[:n], work.crossed[:n])
+        work.merged[k] = mean
         for i in range(n):
             work.scaled[i] = state.site_precisions[i] * work.column[i]
         total += mean * mean - dot(work.column[:n], work.scaled[:n])
@@ -100,36 +162,30 @@ def squared_length(state: State, work: Workspace) -> float:
 
 
 @compiled
-def scale_weights(state: State, seen: Array, scale: float, work: Workspace) -> None:
+def scale_weights(state: State, seen: Array, by: float, work: Workspace) -> None:
     """Let the weights that are seen be scaled: r, the sites, and all that follows from them."""
-    square = scale * scale
+    square = by * by
     n, d = state.counts[POINTS], state.mean.shape[0]
     for i in range(n):
         state.site_precisions[i] /= square
-        state.site_shifts[i] /= scale
-    _scale(state.mean, scale)
-    _scale(state.weight_mean, scale)
-    _scale(state.margins, scale)
-    _scale(state.variances_at_refresh, square)
+        state.site_shifts[i] /= by
+    scale(state.mean, by)
+    scale(state.weight_mean, by)
+    scale(state.margins, by)
+    scale(state.variances_at_refresh, square)
     for k in range(d):
-        _scale_columns(state.factor[k], seen, scale)
+        _scale_columns(state.factor[k], seen, by)
     for k in range(state.weight_factor.shape[0]):
-        _scale_columns(state.weight_factor[k], seen, scale)
+        _scale_columns(state.weight_factor[k], seen, by)
     for k in range(state.products.shape[0]):
-        _scale(state.products[k], scale)
+        scale(state.products[k], by)
     for k in range(state.gram.shape[0]):
-        _scale(state.gram[k], square)
-        _scale(state.covariances[k], square)
+        scale(state.gram[k], square)
+        scale(state.covariances[k], square)
     for i in range(state.matched.shape[0]):
-        state.matched[i, MATCHED_MEAN] *= scale
+        state.matched[i, MATCHED_MEAN] *= by
         state.matched[i, MATCHED_VARIANCE] *= square
     work.cached_query[0] = 0.0
-
-
-@compiled
-def _scale(array: Array, scale: float) -> None:
-    for k in range(array.shape[0]):
-        array[k] *= scale
 
 
 @compiled

@@ -117,8 +117,8 @@ class AutoVVMClassifier(RiverClassifier):
     def _table(self, X: Any, columns: Columns) -> Any:
         frame = dataframe.into_frame(X)
         missing = columns.keys() - set(frame.columns)
-        gaps = [nw.lit(None).alias(str(feature)) for feature in columns if feature in missing]
-        return with_names(frame).with_columns(*gaps).select([*map(str, columns)]).to_native()
+        is_missing = [nw.lit(None).alias(str(feature)) for feature in columns if feature in missing]
+        return with_names(frame).with_columns(*is_missing).select([*map(str, columns)]).to_native()
 
 
 def _row(x: Row, columns: Columns) -> dict[str, list[Any]]:

@@ -39,8 +39,8 @@ def blocks(source: Source, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the bytes in blocks of about that size; those of a pipe as they arrive.
 
     An empty block tells that no more has arrived so far, and comes ten times a second while that
-    is so: nobody has to wait who can go on with less. What could be read is handed out before an
-    error is raised.
+    is so: nobody has to wait who can go on with less. Of what is compressed that is not known, and
+    may be so after each block. What could be read is handed out before an error is raised.
     """
     with opened(source) as file:
         read = _unpacking(source, file)
@@ -52,7 +52,9 @@ def blocks(source: Source, size: int = CHUNK) -> Iterator[bytes]:
                 if not source.rereadable or len(held) >= size:
                     yield bytes(held)
                     held.clear()
-                if waiting is not None and len(block) < size:  # all that had arrived
+                if waiting is None and not source.rereadable:
+                    yield b""
+                elif waiting is not None and len(block) < size:  # all that had arrived
                     yield from waiting()
         except FAILURES:
             yield bytes(held)
@@ -66,12 +68,13 @@ def _unpacking(source: Source, file: io.BufferedReader) -> Callable[[int], bytes
     if suffix not in _MAGIC.values():
         first = file.peek(4)
         suffix = next((known for magic, known in _MAGIC.items() if first.startswith(magic)), "")
+    arriving: Any = _Arriving(file)
     if suffix == ".gz":
-        return gzip.GzipFile(fileobj=file).read1
+        return gzip.GzipFile(fileobj=arriving, mode="rb").read1
     if suffix == ".zst":
         import pyarrow as pa
 
-        stream = pa.CompressedInputStream(pa.PythonFile(_Arriving(file), mode="r"), "zstd")
+        stream = pa.CompressedInputStream(pa.PythonFile(arriving, mode="r"), "zstd")
         return lambda size: bytes(stream.read(min(size, _UNPACKED)))
     return file.read1
 

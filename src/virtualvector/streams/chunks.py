@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -83,6 +83,39 @@ def _parted(chunk: Chunk, cut: Cut) -> tuple[Chunk, Chunk]:
     """Return whole records, and what comes after them."""
     end = cut(chunk.data)
     return chunk._replace(data=chunk.data[:end]), chunk.after(end)
+
+
+def joined(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
+    r"""Join chunks up to such a size; an empty one, which tells to go on, ends it before.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.chunks import Chunk, joined
+    >>> for chunk in joined([Chunk(b"1\n", 1), Chunk(b"2\n", 2), Chunk(b"3", 3, last=True)], 3):
+    ...     print(chunk)
+    Chunk(data=b'1\n2\n', line=1, last=False)
+    Chunk(data=b'3', line=3, last=True)
+    """
+    held: list[Chunk] = []
+    try:
+        for chunk in chunks:
+            if held and (chunk.last or not chunk.data):
+                yield _whole(held)
+                held = []
+            held.append(chunk)
+            if not chunk.data or sum(len(each.data) for each in held) >= size:
+                yield _whole(held)
+                held = []
+    except BadInput:  # comes after what could be read
+        if held:
+            yield _whole(held)
+        raise
+    if held:
+        yield _whole(held)
+
+
+def _whole(parts: Sequence[Chunk]) -> Chunk:
+    return parts[-1]._replace(data=b"".join(p.data for p in parts), line=parts[0].line)
 
 
 def after_last_line(data: bytes) -> int:

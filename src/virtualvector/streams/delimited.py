@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _RECORD = re.compile(rb'(?:[^"\r\n]|"[^"]*")+(?=[\r\n])')  # up to a line end outside quotes
 AGAIN = "found the names of the columns again; expected a row (--on-error skip leaves it out)."
 UNNAMED = "Unnamed: "  # as pandas has it, before the number of a column without a name
+MANY = 500  # columns
 _END = re.compile(rb"[\r\n]")  # of a line
 _COMMA = re.compile(r"^([ \t]*[+-]?[0-9]+),([0-9]+(?:[eE][+-]?[0-9]+)?[ \t]*)$")  # as Arrow has it
 _PADDING = [("", ""), (" ", ""), ("", " "), (" ", " ")]  # blanks around what means missing
@@ -132,6 +133,7 @@ class Delimited(Text):
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
         texts = [c.name for c in plan.wanted if c.categorical and c.name not in plan.ids]
+        self._first, self._known_heads = [], {}  # have told what they could, and may be wide
         for piece in super().pieces(plan):
             # Where 1,5 is a number it is the same category as 1.5 elsewhere.
             yield piece if self._decimal == "." else _with_points(piece, texts)
@@ -163,12 +165,27 @@ class Delimited(Text):
                 arrow.ConvertOptions(
                     column_types=types,
                     include_columns=list(types),
-                    null_values=_spellings(plan.marks),
+                    null_values=self._spellings(chunk.data, plan),
                     decimal_point=self._decimal,
                 ),
             )
         except pa.ArrowInvalid:
             return None
+
+    def _spellings(self, data: bytes, plan: Plan) -> list[str]:
+        """Return how marks are usually written: of many columns, as far as they may be there.
+
+        Arrow takes 45 kB for them, for each column. What is not in the text without the characters
+        of numbers is not in it.
+        """
+        spellings = _spellings(plan.marks)
+        if len(plan.wanted) < MANY:
+            return spellings
+        of_numbers = f"0123456789+-.\r\n{self._delimiter}".encode()
+        rest = data.translate(None, of_numbers)
+        if len(rest) > len(data) // 16:
+            return spellings
+        return [text for text in spellings if text.encode().translate(None, of_numbers) in rest]
 
     def _fields(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
         """Yield the first line and the fields of each record; lines without any field are none."""
@@ -192,10 +209,7 @@ class Delimited(Text):
 
     def _has_comma(self) -> bool:
         """Whether the first rows write numbers with a comma."""
-        marks = self._marks.of_numbers
-        return has_decimal_comma(
-            [cell.strip(BLANKS) for cell in self._filled(name, marks)] for name in self._header
-        )
+        return has_decimal_comma(self.heads(self._header).values())
 
     def _check_header(self, place: str, least: int) -> None:
         names = self._header
@@ -222,7 +236,7 @@ class Delimited(Text):
             for k, name in enumerate(self._header)
             if k and (not name or name.startswith(UNNAMED)) and name not in expected
         ]
-        empty = [name for name in nameless if not self._filled(name, self._marks.of_numbers)]
+        empty = [name for name in nameless if not self._head(name)]
         if len(nameless) - len(empty) > 1:
             numbers = ", ".join(
                 str(self._header.index(name) + 1) for name in nameless if name not in empty
@@ -240,7 +254,7 @@ class Delimited(Text):
         """
         fits = []
         for name, kind in ((column.name, column.kind) for column in self.columns):
-            cells = [cell.strip(BLANKS) for cell in self._filled(name, self._marks.of_numbers)]
+            cells = [cell.strip(BLANKS) for cell in self._head(name)]
             if kind == "category" and len(set(cells)) < len(cells):
                 fits.append(name in cells)
             elif kind != "category" and cells:

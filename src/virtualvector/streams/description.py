@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from virtualvector.escaping import argument, quoted
 from virtualvector.streams.columns import Column, listed
-from virtualvector.values import Kind, number_in, time_in
+from virtualvector.values import Kind, category, number_in, time_in
 
 FEW = 10  # columns of a kind that get a line each
 _LONG = 30  # characters that a text has and a category seldom
@@ -15,6 +17,8 @@ _LONG = 30  # characters that a text has and a category seldom
 _DAYS = (18000101, 21001231)  # as numbers
 _SECONDS = (1_000_000_000, 2_500_000_000)  # since 1970: of the years 2001 to 2049
 _UNITS = {1: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_NINES = re.compile(r"-?9{2,}(?:\.0*)?")  # which people write for what they do not know
+_LARGE = re.compile(r"[+-]?\d{16,40}", re.ASCII)
 _SOME = 10  # rows of which one is seldom what the others are not
 
 _KINDS: dict[Kind, tuple[str, str]] = {
@@ -44,8 +48,9 @@ def described(
     'zip' is always '1' in the first 2 rows
     """
     lines = []
+    known_by_name = {*categorical, *typed}  # there may be thousands
     for kind, (words, why) in _KINDS.items():
-        names = [column.name for column in columns if column.kind == kind]
+        names = [c.name for c in columns if c.kind == kind and (heads[c.name] or c.name in typed)]
         asked = [name for name in names if name in categorical]
         rest = [name for name in names if name not in categorical]
         known = [name for name in rest if name in typed]
@@ -57,8 +62,11 @@ def described(
         *_constant(heads),
         *_distinct(columns, heads),
         *_texts(columns, heads),
-        *_mixed([c for c in columns if c.name not in (*categorical, *typed)], heads),
+        *_mixed([c for c in columns if c.name not in known_by_name], heads),
         *_counted_times(columns, heads),
+        *_sentinels(columns, heads),
+        *_rounded(columns, heads),
+        *_cases(columns, heads),
     ]
     return lines + remarks
 
@@ -94,13 +102,13 @@ def _distinct(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> 
 
 
 def _is_id(column: Column, cells: Sequence[str]) -> bool:
-    if column.time or len(cells) < 20 or len(set(cells)) < len(cells):
+    if column.time or len(cells) < 20:
         return False
     if column.categorical:
-        return True
-    whole = [int(cell) for cell in cells if cell.isascii() and cell.isdigit() and len(cell) < 19]
-    steps = {after - before for before, after in pairwise(whole)}
-    return len(whole) == len(cells) and steps == {1}
+        return len(set(cells)) == len(cells)
+    if not all(cell.isascii() and cell.isdigit() and len(cell) < 19 for cell in cells):
+        return False
+    return {after - before for before, after in pairwise(map(int, cells))} == {1}
 
 
 def _texts(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -136,7 +144,7 @@ def _counted_times(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]
     """Yield columns of numbers that may be times: days as 20210506, or counted since 1970."""
     lines = []
     for name in (column.name for column in columns if column.kind == "number"):
-        unit = _unit_of([number_in(cell) for cell in set(heads.get(name, ()))])
+        unit = _unit_of(set(heads.get(name, ())))
         if unit:
             lines.append(
                 f"{quoted(name)} is taken for numbers; if these are {unit}, write them as "
@@ -145,9 +153,80 @@ def _counted_times(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]
     yield from _bounded(lines, len(lines), "columns of numbers that may be times")
 
 
-def _unit_of(numbers: Sequence[float | None]) -> str | None:
-    whole = [n for n in numbers if n is not None and n.is_integer()]
-    if len(whole) < max(len(numbers), 2):
+def _sentinels(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield columns of numbers with a row of nines again and again, far from all others."""
+    lines = []
+    for name in (column.name for column in columns if column.kind == "number"):
+        for text, n in Counter(filter(_NINES.fullmatch, heads.get(name, ()))).items():
+            number = float(text)
+            others = [o for o in map(number_in, heads[name]) if o is not None and o != number]
+            if n > 1 and others and _is_far(number, min(others), max(others)):
+                lines.append(
+                    f"{quoted(name)} is {text} in {n} of the first {len(heads[name])} rows, taken "
+                    f"for a number (--missing {argument(text)} if it stands for a missing value)"
+                )
+    yield from _bounded(lines, len(lines), "columns with such numbers")
+
+
+def _is_far(number: float, least: float, most: float) -> bool:
+    return max(least - number, number - most) > most - least
+
+
+def _rounded(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield columns of whole numbers that are too large to be told from their neighbours."""
+    numbers = (column.name for column in columns if column.kind == "number")
+    names = [name for name in numbers if any(map(_is_rounded, heads.get(name, ())))]
+    yield from _bounded(
+        (
+            f"{quoted(name)} has whole numbers beyond 2^53, which are rounded as numbers "
+            f"(--categorical {argument(name)} if these are codes, --ignore {argument(name)} "
+            "leaves them out)"
+            for name in names
+        ),
+        len(names),
+        "columns of numbers that are rounded",
+    )
+
+
+def _is_rounded(cell: str) -> bool:
+    return _LARGE.fullmatch(cell) is not None and abs(int(cell)) > 2**53
+
+
+def _cases(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield columns of categories that differ by nothing but capitals."""
+    lines = []
+    for name in (column.name for column in columns if column.categorical):
+        pair = alike(category(cell) for cell in heads.get(name, ()))
+        if pair:
+            both = " and ".join(map(quoted, pair))
+            lines.append(f"{quoted(name)} has {both}, which are two categories")
+    yield from _bounded(lines, len(lines), "columns of categories that differ by capitals")
+
+
+def alike(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two texts that differ by nothing but capitals, or None.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.description import alike
+    >>> alike(["yes", "no", "Yes"]), alike(["yes", "no", "yes"])
+    (('yes', 'Yes'), None)
+    """
+    first: dict[str, str] = {}
+    for text in texts:
+        other = first.setdefault(text.casefold(), text)
+        if other != text:
+            return other, text
+    return None
+
+
+def _unit_of(cells: Collection[str]) -> str | None:
+    whole = []
+    for number in map(number_in, cells):
+        if number is None or not number.is_integer():
+            return None
+        whole.append(number)
+    if len(whole) < 2:
         return None
     days = [f"{day // 10000}-{day // 100 % 100:02}-{day % 100:02}" for day in map(int, whole)]
     if _DAYS[0] <= min(whole) <= max(whole) <= _DAYS[1] and None not in map(time_in, days):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.dataframes import floats_of
 from virtualvector.streams.batches import Batch
 from virtualvector.streams.columns import Column
 
@@ -87,6 +88,9 @@ def _new() -> Any:
 
 def _matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the numbers row by row, nan where missing: a number that is read never is."""
+    floats = floats_of(table.select(names))
+    if floats is not None:
+        return np.where(np.isnan(floats), np.nan, floats)
     matrix = np.empty((table.num_rows, len(names)))
     for index, name in enumerate(names):
         cells = table[name].to_numpy()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from virtualvector.escaping import argument
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.chunks import Chunk, after_last_line, chunks
 from virtualvector.streams.columns import (
@@ -14,6 +15,7 @@ from virtualvector.streams.columns import (
     Problem,
     check_names,
     is_unicode,
+    listed,
     place_of,
     shown,
 )
@@ -46,20 +48,24 @@ class JsonLines(Text):
         expected: frozenset[str] | None = None,
         ignored: frozenset[str] = frozenset(),
     ) -> None:
+        self._ignored = ignored
         parts = chunks(name, blocks, after_last_line)
         super().__init__(name, parts, after_last_line, marks, expected)
         names = dict.fromkeys(key for record in self._first for key in record)
         if not names:
             self._raise_for_no_columns()
         check_names(name, list(names))
-        self.columns = tuple(map(self._column, names))
+        later = [key for key in ignored if key not in names and expected is None]
+        if later:
+            self.notes = (f"{name}: no row has {listed(sorted(later))} so far (--ignore)",)
+        self.columns = tuple(map(self._column, (*names, *later)))
         self._keys = frozenset([*names, *(expected or ()), *ignored])
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
         """Yield each line that is not blank, and its cells."""
         for line, data in enumerate(chunk.data.splitlines(), chunk.line):
             if data.strip():
-                yield line, _record(data)
+                yield line, _record(data, self._ignored)
 
     def number(self, cell: str) -> float | None:
         """Return the number that a cell is, or None; a number in quotes is none."""
@@ -94,7 +100,11 @@ class JsonLines(Text):
     def _row(self, record: Record, plan: Plan) -> Row | Problem:
         for key, cell in record.items():
             if key not in self._keys:
-                return Problem(key, "found a key that the first rows do not have.")
+                said = (
+                    "found a key that the first rows do not have; expected theirs (--ignore "
+                    f"{argument(key)} leaves it out; --on-error skip leaves such rows out)."
+                )
+                return Problem(key, said)
             if isinstance(cell, Number) and cell in _INFINITE and key in plan.texts:
                 return Problem(key, f"found {cell}; expected a name, or null where it is missing.")
         return super()._row(record, plan)
@@ -152,7 +162,7 @@ def _is_utf_8(data: bytes) -> bool:
     return True
 
 
-def _record(data: bytes) -> Record | Problem:
+def _record(data: bytes, ignored: frozenset[str]) -> Record | Problem:
     try:
         record = _DECODER.decode(data.decode("utf-8", "surrogateescape"))
     except _Twice as error:
@@ -168,9 +178,13 @@ def _record(data: bytes) -> Record | Problem:
         if not is_unicode(key):
             said = f"found the key {shown(key)}, whose bytes are no UTF-8; expected text in UTF-8."
             return Problem(None, said)
-        if value is not None and not isinstance(value, str):
-            return Problem(key, "found a list or an object; expected a number, a text or null.")
-    return record
+        if value is not None and not isinstance(value, str) and key not in ignored:
+            said = (
+                "found a list or an object; expected a number, a text or null (--ignore "
+                f"{argument(key)} leaves it out)."
+            )
+            return Problem(key, said)
+    return {key: None if key in ignored else value for key, value in record.items()}
 
 
 class _Twice(ValueError):

@@ -9,11 +9,12 @@ from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.batches import Batch, clean
 from virtualvector.streams.columns import Column, Plan, listed
-from virtualvector.streams.description import described
+from virtualvector.streams.description import alike, described
 from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.schema import (
     check_columns,
+    check_ids,
     check_labels,
     check_plain,
     check_weight,
@@ -123,13 +124,14 @@ class Asked(NamedTuple):
 
     def check(self, columns: Sequence[Column] | None) -> None:
         """Raise if one column is to be several things."""
+        inputs = [] if columns is None else [column.name for column in columns]
+        check_ids(self.ids, inputs)
         if self.weight is not None:
             others = {
                 "--label": [self.label or ""],
                 "--ignore or --id": [*self.ignore, *self.ids, *self.ids_if_there],
                 "--categorical": self.categorical,
             }
-            inputs = [] if columns is None else [column.name for column in columns]
             check_weight(self.weight, others, inputs)
 
 
@@ -137,6 +139,7 @@ def _options(sources: Sequence[Source], asked: Asked, columns: Sequence[Column] 
     """How sources are read, from what is asked of their columns."""
     label = [] if asked.label is None else [asked.label]
     ignored = frozenset([*asked.ignore, *([] if asked.labelled else label)])
+    ignored = ignored.difference(asked.ids, asked.ids_if_there)
     sparse = [source for source in sources if source.format == "svmlight"]
     if columns is None:
         return Options(indices=indices_in(sparse) if sparse else range(0), ignored=ignored)
@@ -180,7 +183,8 @@ class Reader:
     problems : list of str
         What is wrong with the first of them.
     notes : list of str
-        What columns were taken for, what was left out, and how it is written: for people.
+        What columns were taken for, what was left out, and how it is written: for people. Of
+        later sources there are more when these are read.
     """
 
     def __init__(
@@ -194,6 +198,7 @@ class Reader:
         self._sources, self._options, self._stop = sources, options, stop
         self._asked, self.weight = asked, asked.weight
         self._begun = False
+        self._noted = {sources[0].name}  # sources of which notes are there
         self.skipped = 0
         self.problems: list[str] = []
         source = sources[0].name
@@ -231,6 +236,9 @@ class Reader:
         first = [text for each in first if (text := category(each, options.marks.of_labels))]
         if self.label is not None and columns is None:
             check_labels(source, self.label, first)
+            if pair := alike(first):
+                both = " and ".join(map(quoted, pair))
+                self.notes.append(f"labels: {both} are two classes")
         self.first_classes = tuple(sorted(set(first)))
         self.classes = rows.classes if len(sources) == 1 else None
         self.n_rows, self.n_in_time = self._count(rows), rows.n_in_time
@@ -246,7 +254,7 @@ class Reader:
             chosen(source, names, asked.ignore, "--ignore or --id")
         chosen(source, names, asked.ids, "--id")
         weight = () if asked.weight is None else (asked.weight,)
-        chosen(source, names, weight, "--weight; --weight '' learns without")
+        chosen(source, names, weight, "--weight; --weight '' does without")
         wanted = {asked.label, *asked.categorical, *(column.name for column in expected or ())}
         index = [name for name in rows.index if name not in (*wanted, *weight)]
         outside = {*asked.ignore, *self.ids, *weight, *index}
@@ -311,7 +319,9 @@ class Reader:
         else:
             rows = open_source(source, self._options)
             check_columns(source.name, rows.columns, self._plan)
-            if source is not self._sources[0]:
+            if source.name not in self._noted:
+                self._noted.add(source.name)
+                self.notes += rows.notes
                 self._leave_out(source.name, rows)
         return rows
 

@@ -9,9 +9,10 @@ from itertools import chain, islice
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from virtualvector.doubts import doubt_of
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.batches import Bad, Piece, Place
-from virtualvector.streams.chunks import Chunk, Cut, line_ends, lines_in
+from virtualvector.streams.chunks import Chunk, Cut, joined, line_ends, lines_in
 from virtualvector.streams.columns import (
     Column,
     Plan,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SMALL = 2**13  # bytes that are not worth another try
 PATIENCE = 1.0  # seconds after its first row in which a pipe can show what the columns hold
+PER_COLUMN = 2**10  # bytes of text to parse at once: each column takes its time, however few rows
 MOST_RECORDS = 100 * PEEK  # good or bad, that are looked at to see what the columns hold
 
 NO_UTF_8 = "found bytes that are no UTF-8; expected text in UTF-8 (--encoding says in what else)."
@@ -67,6 +69,7 @@ class Text(ABC):
         self._marks = marks
         self._expected = expected  # columns, if what they hold is known
         self._chunks, self._first = self._look_ahead(chunks)
+        self._known_heads: dict[str, list[str]] = {}  # as there may be many columns
 
     @abstractmethod
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
@@ -86,14 +89,11 @@ class Text(ABC):
 
     def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return what the first rows have in some columns, as far as they have something."""
-        marks = self._marks.of_numbers
-        return {
-            name: [cell.strip(BLANKS) for cell in self._filled(name, marks)] for name in columns
-        }
+        return {name: [cell.strip(BLANKS) for cell in self._head(name)] for name in columns}
 
     def pieces(self, plan: Plan) -> Iterator[Piece]:
         """Yield all rows, once."""
-        for chunk in self._chunks:
+        for chunk in joined(self._chunks, PER_COLUMN * len(plan.wanted)):
             yield from self._halved(chunk, plan)
 
     def _halved(self, chunk: Chunk, plan: Plan) -> Iterator[Piece]:
@@ -166,7 +166,9 @@ class Text(ABC):
             elif (number := self.number(cell)) is not None:
                 row.append(number)
             else:
-                said = f"found {shown(cell)}; expected a number{instead(text, column, plan)}."
+                doubt = doubt_of(text)
+                what = "; expected a number" if doubt is None else f", {doubt}"
+                said = f"found {shown(cell)}{what}{instead(text, column, plan)}."
                 return Problem(column.name, said)
         return row
 
@@ -219,14 +221,19 @@ class Text(ABC):
         """Whether so many records tell all that is to be known of the columns."""
         return self._expected is not None
 
+    def _head(self, column: str) -> list[str]:
+        """Return what the first rows have in a column, as far as it may be a number or a time."""
+        if column not in self._known_heads:
+            self._known_heads[column] = self._filled(column, self._marks.of_numbers)
+        return self._known_heads[column]
+
     def _filled(self, column: str, marks: Marks) -> list[str]:
         cells = [record.get(column, self.absent) for record in self._first]
         return [cell for cell in cells if cell and cell.strip(BLANKS) not in marks]
 
     def _column(self, name: str) -> Column:
         """Return what most of the first rows have in a column."""
-        cells = filter(is_unicode, self._filled(name, self._marks.of_numbers))
-        return Column.of_kind(name, most_of(map(self._kind, cells)))
+        return Column.of_kind(name, most_of(map(self._kind, self._head(name))))
 
     def _kind(self, cell: str) -> Kind:
         if self.number(cell) is not None:

@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 from virtualvector.jit.compiled import inlined
+from virtualvector.kernels.merge_divergence import Symmetric, Vector
 from virtualvector.kernels.pair import pair_tilted_moments
 from virtualvector.posterior.approximation import covariance, marginal
 from virtualvector.posterior.residual.full import residual_covariance, residual_variance
@@ -95,12 +96,12 @@ class ExactPair(NamedTuple):
     log_z: float
     w1: float  # u₁ = w₁(sum + difference)
     w2: float  # u₂ = w₂(sum − difference)
-    cavity_mean: tuple[float, float]
-    cavity: tuple[float, float, float]  # covariances: of the sum, of both, of the difference
-    mean: tuple[float, float]
-    covariance: tuple[float, float, float]
-    precision: tuple[float, float, float]  # of the site that has the same moments
-    shift: tuple[float, float]
+    cavity_mean: Vector
+    cavity: Symmetric  # covariances: of the sum, of both, of the difference
+    mean: Vector
+    covariance: Symmetric
+    precision: Symmetric  # of the site that has the same moments
+    shift: Vector
 
 
 @inlined

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-class Said(NamedTuple):
+class Predictions(NamedTuple):
     """What a learner said of every row before it learned it, and the processor time for both."""
 
     probabilities: Array  # a column for each class
@@ -47,7 +47,7 @@ class Said(NamedTuple):
 class Learner:
     """A way through a stream, and the code that its result depends on."""
 
-    ask: Callable[[Stream], Said]
+    ask: Callable[[Stream], Predictions]
     code: tuple[str, ...] = ()  # parts of this package; none: river
 
     def version(self) -> str:
@@ -113,7 +113,7 @@ def as_probabilities(answers: Sequence[Mapping[Any, float]], n_classes: int) -> 
     return table
 
 
-def ask_river(model: Any, X: pd.DataFrame, stream: Stream) -> Said:
+def ask_river(model: Any, X: pd.DataFrame, stream: Stream) -> Predictions:
     rows, labels = X.to_dict("records"), codes_of(stream).tolist()
     answers = []
     start = process_time()
@@ -121,10 +121,10 @@ def ask_river(model: Any, X: pd.DataFrame, stream: Stream) -> Said:
         answers.append(model.predict_proba_one(row))
         model.learn_one(row, label)
     seconds = process_time() - start
-    return Said(as_probabilities(answers, len(stream.classes)), seconds)
+    return Predictions(as_probabilities(answers, len(stream.classes)), seconds)
 
 
-def logistic_regression(stream: Stream) -> Said:
+def logistic_regression(stream: Stream) -> Predictions:
     from river import linear_model, multiclass, preprocessing
 
     model = linear_model.LogisticRegression()
@@ -133,21 +133,21 @@ def logistic_regression(stream: Stream) -> Said:
     return ask_river(preprocessing.StandardScaler() | model, numbers(stream.X), stream)
 
 
-def adaptive_random_forest(stream: Stream) -> Said:
+def adaptive_random_forest(stream: Stream) -> Predictions:
     from river import forest
 
     model = forest.ARFClassifier(n_models=10, seed=SEED)
     return ask_river(model, filled(stream.X), stream)
 
 
-def streaming_random_patches(stream: Stream) -> Said:
+def streaming_random_patches(stream: Stream) -> Predictions:
     from river import ensemble
 
     model = ensemble.SRPClassifier(n_models=10, seed=SEED)
     return ask_river(model, filled(stream.X), stream)
 
 
-def leveraging_bagging(stream: Stream) -> Said:
+def leveraging_bagging(stream: Stream) -> Predictions:
     """Ask ten Hoeffding trees, which is what its authors bag."""
     from river import ensemble, tree
 
@@ -157,7 +157,7 @@ def leveraging_bagging(stream: Stream) -> Said:
     return ask_river(model, filled(stream.X), stream)
 
 
-def mondrian_forest(stream: Stream) -> Said:
+def mondrian_forest(stream: Stream) -> Predictions:
     """Ask the forest on standardised columns.
 
     It cuts a column the more often the wider it is. On the five streams tried this lowered its
@@ -169,7 +169,7 @@ def mondrian_forest(stream: Stream) -> Said:
     return ask_river(preprocessing.StandardScaler() | model, numbers(stream.X), stream)
 
 
-def nearest_neighbours(stream: Stream) -> Said:
+def nearest_neighbours(stream: Stream) -> Predictions:
     """Ask the neighbours among the last 1000 rows.
 
     That is river's default, but searched exactly: on the two streams tried it was seven and ten
@@ -181,7 +181,7 @@ def nearest_neighbours(stream: Stream) -> Said:
     return ask_river(preprocessing.StandardScaler() | model, numbers(stream.X), stream)
 
 
-def hoeffding_adaptive_tree(stream: Stream) -> Said:
+def hoeffding_adaptive_tree(stream: Stream) -> Predictions:
     from river import tree
 
     return ask_river(tree.HoeffdingAdaptiveTreeClassifier(seed=SEED), filled(stream.X), stream)
@@ -190,8 +190,10 @@ def hoeffding_adaptive_tree(stream: Stream) -> Said:
 # This package
 
 
-def one_by_one(model: Any, probability: Callable[[Any, Array], float], stream: Stream) -> Said:
-    """Ask a rival for two classes, or a copy of it for each class against the rest."""
+def one_by_one(
+    model: Any, probability: Callable[[Any, Array], float], stream: Stream
+) -> Predictions:
+    """Ask a baseline for two classes, or a copy of it for each class against the rest."""
     codes, n_classes = codes_of(stream), len(stream.classes)
     table = numbers(stream.X).to_numpy()
     start = process_time()
@@ -206,11 +208,11 @@ def one_by_one(model: Any, probability: Callable[[Any, Array], float], stream: S
             model._learn_row(state, row, 1.0 if codes[t] == k else -1.0)
         columns.append(column)
     seconds = process_time() - start
-    said = np.column_stack([1.0 - columns[0], *columns] if n_classes == 2 else columns)
-    return Said(said / said.sum(axis=1, keepdims=True), seconds)
+    predictions = np.column_stack([1.0 - columns[0], *columns] if n_classes == 2 else columns)
+    return Predictions(predictions / predictions.sum(axis=1, keepdims=True), seconds)
 
 
-def arow(stream: Stream) -> Said:
+def arow(stream: Stream) -> Predictions:
     """Ask AROW, with probabilities it does not state itself.
 
     It is a Kalman filter of unit noise at the rows it learns: so the margin is taken to be Gaussian
@@ -226,7 +228,7 @@ def arow(stream: Stream) -> Said:
     return one_by_one(model, probability, stream)
 
 
-def sogp(stream: Stream) -> Said:
+def sogp(stream: Stream) -> Predictions:
     model = all_learners(numbers(stream.X).shape[1])["SOGP"]
 
     def probability(state: Any, row: Array) -> float:
@@ -235,35 +237,37 @@ def sogp(stream: Stream) -> Said:
     return one_by_one(model, probability, stream)
 
 
-def vvm(stream: Stream) -> Said:
+def vvm(stream: Stream) -> Predictions:
     return at_once(VVMClassifier(margin_noise=1.0), stream)
 
 
-def fourier_vvm(stream: Stream) -> Said:
+def fourier_vvm(stream: Stream) -> Predictions:
     bandwidth = float(np.sqrt(2.0 * numbers(stream.X).shape[1]))
     waves = RandomFourierFeatures(100, bandwidth=bandwidth, random_state=SEED)
     return at_once(VVMClassifier(margin_noise=0.1), stream, waves.fit_transform)
 
 
-def at_once(model: Any, stream: Stream, features: Callable[[Array], Array] | None = None) -> Said:
+def at_once(
+    model: Any, stream: Stream, features: Callable[[Array], Array] | None = None
+) -> Predictions:
     table, codes = numbers(stream.X).to_numpy(), codes_of(stream)
     start = process_time()
     rows = RunningStandardScaler().learn_then_transform(table)
     if features is not None:
         rows = features(rows)
-    said = model.predict_then_learn(rows, codes, classes=np.arange(len(stream.classes)))
-    return Said(said.probabilities, process_time() - start)
+    predictions = model.predict_then_learn(rows, codes, classes=np.arange(len(stream.classes)))
+    return Predictions(predictions.probabilities, process_time() - start)
 
 
-def auto(stream: Stream) -> Said:
+def auto(stream: Stream) -> Predictions:
     """Ask the learner without settings, which takes tables as they are."""
     from virtualvector import AutoVVMClassifier
 
     model = AutoVVMClassifier()
     start = process_time()
-    said = model.predict_then_learn(stream.X, stream.y, classes=stream.classes)
+    predictions = model.predict_then_learn(stream.X, stream.y, classes=stream.classes)
     seconds = process_time() - start
-    return Said(said.probabilities, seconds, *in_hindsight(model, stream))
+    return Predictions(predictions.probabilities, seconds, *in_hindsight(model, stream))
 
 
 def in_hindsight(model: Any, stream: Stream) -> tuple[float, int]:
@@ -283,7 +287,7 @@ def in_hindsight(model: Any, stream: Stream) -> tuple[float, int]:
     return min(losses), len(losses)
 
 
-_OWN_RIVAL = ("rivals", "kernels", "features")
+_OWN_BASELINE = ("baselines", "kernels", "features")
 _VVM = ("learners", "posterior", "kernels", "features")
 
 LEARNERS: dict[str, Learner] = {
@@ -294,8 +298,8 @@ LEARNERS: dict[str, Learner] = {
     "AMF": Learner(mondrian_forest),
     "kNN": Learner(nearest_neighbours),
     "HAT": Learner(hoeffding_adaptive_tree),
-    "AROW": Learner(arow, _OWN_RIVAL),
-    "SOGP": Learner(sogp, _OWN_RIVAL),
+    "AROW": Learner(arow, _OWN_BASELINE),
+    "SOGP": Learner(sogp, _OWN_BASELINE),
     "VVM": Learner(vvm, _VVM),
     "VVM-RFF": Learner(fourier_vvm, _VVM),
 }

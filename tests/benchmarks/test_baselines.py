@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rivals import LEARNERS, as_probabilities, filled, numbers
+from baselines import LEARNERS, as_probabilities, filled, numbers
 from streams import Stream, load
 
 TABLE = pd.DataFrame(
@@ -30,9 +30,9 @@ def test_no_answer_means_that_all_classes_are_equal():
 
 
 def test_classes_that_are_not_mentioned_share_what_laplace_gives_them():
-    said = as_probabilities([{}, {2: 1.0}, {2: 3.0, 0: 1.0}], 3)
-    np.testing.assert_allclose(said[1], [1 / 4, 1 / 4, 1 / 2])
-    np.testing.assert_allclose(said[2], [1 / 5, 1 / 5, 3 / 5])
+    predictions = as_probabilities([{}, {2: 1.0}, {2: 3.0, 0: 1.0}], 3)
+    np.testing.assert_allclose(predictions[1], [1 / 4, 1 / 4, 1 / 2])
+    np.testing.assert_allclose(predictions[2], [1 / 5, 1 / 5, 3 / 5])
 
 
 def test_votes_of_zero_for_all_are_equal_votes():
@@ -51,9 +51,9 @@ def test_what_is_said_of_a_row_does_not_depend_on_its_label_or_later_rows(name, 
     X, y = known.X.copy(), known.y.copy()
     y[40:] = y[40:][::-1]
     X[41:] = X[41:][::-1]
-    said, otherwise = (
+    predictions, otherwise = (
         LEARNERS[name].ask(rows).probabilities for rows in (known, Stream("changed", X, y))
     )
-    np.testing.assert_array_equal(said[:41], otherwise[:41])
-    np.testing.assert_allclose(said.sum(axis=1), 1.0)
-    assert (said >= 0.0).all()
+    np.testing.assert_array_equal(predictions[:41], otherwise[:41])
+    np.testing.assert_allclose(predictions.sum(axis=1), 1.0)
+    assert (predictions >= 0.0).all()
