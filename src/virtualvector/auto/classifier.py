@@ -54,10 +54,10 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
     ----------
     budget : float, optional
         About how many multiplications all experts together may take for a row, three times as many
-        at the start; by default 1.2 million and 12,000 more for each column, which takes about 0.15
-        ms, but no more than 4 million, and in proportion more for more than four classes. The more,
-        the better curved boundaries are met. Memory is about 12 bytes for each. Experts that do not
-        fit are not made; rows too wide for three are sketched: `given_up_` says so.
+        at the start; by default 1.5 million and 15,000 more for each column, which takes about 0.15
+        ms, but no more than 4 million, and in proportion more for more than three classes. The
+        more, the better curved boundaries are met. Memory is about 12 bytes for each. Experts that
+        do not fit are not made; rows too wide for three are sketched: `given_up_` says so.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
     n_frequencies : int, optional

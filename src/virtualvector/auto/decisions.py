@@ -11,8 +11,8 @@ from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 
-PATIENCE = 256  # rows that all experts have, from the start or an alarm, to show what they can
-FEWEST = 0.25  # the share of experts that stay awake for good
+PATIENCE = 400  # rows that all experts have, from the start or an alarm, to show what they can
+FEWEST = 0.3  # the share of experts that stay awake for good
 FRESH_SHARE = 0.05  # of the weight, to those that begin
 HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
 TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
@@ -53,7 +53,7 @@ def _begin_anew(committee: Committee) -> Committee:
 
 
 def _put_to_sleep(committee: Committee) -> Committee:
-    """Let the worst fall asleep: half of all after 1000 calm rows, three quarters after 4000.
+    """Let the worst fall asleep: half of all after 1600 calm rows, seven tenths after 4400.
 
     One that forgets stays awake, to notice when the stream drifts away slowly. In any case the
     budget is kept, once all have had time to show what they can.

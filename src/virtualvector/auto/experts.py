@@ -143,7 +143,7 @@ def usual_budget(n_columns: int, n_classes: int) -> float:
 
     Of very many columns no more than a linear expert takes that has 1,400: 16 MB each.
     """
-    return min(1.2e6 + 1.2e4 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 4.0)
+    return min(1.5e6 + 1.5e4 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 3.5)
 
 
 def affordable_frequencies(
