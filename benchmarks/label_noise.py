@@ -252,6 +252,8 @@ REAL = (
 
 
 LABEL_NOISES = (0.01, 0.05, 0.1)
+MOST_FOR_EP = 1000  # rows: it starts from all of them at each
+REFERENCES = ("ADF", "EP", "exact")
 
 
 def real_rows(name: str) -> tuple[Array, Array]:
@@ -271,41 +273,59 @@ def real_rows(name: str) -> tuple[Array, Array]:
 
 
 def log_losses(name: str, label_noise: float, margin_noise: float) -> dict[str, float]:
+    """Log-loss per row of every learner; of EP on all rows so far only where they are few."""
     rows, signs = real_rows(name)
     how = {"ADF": adf(label_noise, margin_noise)}
+    if len(rows) <= MOST_FOR_EP:
+        how["EP"] = Settings(
+            strategy=int(Strategy.NEVER), merge_pairs=0, label_noise=label_noise,
+            margin_noise=margin_noise, tolerance=1e-4, max_sweeps=5,
+        )  # fmt: skip
     for buffer, pairs in itertools.product((5, 10, 40), PAIRS):
         how[f"B={buffer} k={pairs}"] = vvm(buffer, pairs, label_noise, margin_noise)
     losses = {}
     for learner, settings in how.items():
         _, events = learn(empty_state(rows.shape[1], settings), rows, signs, settings)
         losses[learner] = -float(events.log_probability.mean())
+    if rows.shape[1] <= 3 and margin_noise == 0.0:  # the exact posterior can be had
+        losses["exact"] = -float(exact_evidence(rows, signs, label_noise).mean())
     return losses
 
 
 def rows(seed: int, few: bool) -> list[Aim]:
-    """Log-loss per row on real rows that overlap, linear, beside ADF's."""
+    """Log-loss per row on real rows that overlap, linear, beside ADF's.
+
+    Where a plane does not separate the rows, the model is wrong, and the exact posterior may
+    predict worse than ADF, whose posterior is wider than it should be. What is better than ADF as
+    an approximation is then worse as a prediction. So VVM answers to the worse of ADF and the
+    exact posterior, or EP on all rows so far.
+    """
     del seed  # real rows are what they are
-    worst, best = 0.0, 1.0
-    names = REAL[:2] if few else REAL
+    over_adf, over_both, best = 0.0, 0.0, 1.0
+    names = REAL[1:2] if few else REAL
     cases = list(itertools.product(names, LABEL_NOISES, (0.0, 0.1)))
     found = each(log_losses, cases)
-    print("log-loss of ADF, and that of VVM over it")
+    print("log-loss of ADF, of EP or the exact posterior, and that of VVM over ADF's")
     for (name, label_noise, margin_noise), losses in zip(cases, found, strict=True):
-        ratios = {n: loss / losses["ADF"] for n, loss in losses.items() if n != "ADF"}
-        worst, best = max(worst, *ratios.values()), min(best, *ratios.values())
+        ratios = {n: loss / losses["ADF"] for n, loss in losses.items() if n not in REFERENCES}
+        worst = max(ratios.values())
+        over_adf, best = max(over_adf, worst), min(best, *ratios.values())
+        reference = max(losses[n] for n in REFERENCES if n in losses) / losses["ADF"]
+        if len(losses.keys() & REFERENCES) > 1:
+            over_both = max(over_both, worst / reference)
+        stated = " · ".join(f"{n} {losses[n]:.3f}" for n in REFERENCES if n in losses)
         cells = " · ".join(f"{n} {ratio:.3f}" for n, ratio in ratios.items())
-        print(f"{name}, ε = {label_noise}, s² = {margin_noise}: {losses['ADF']:.3f} · {cells}")
-    print(f"where points help most: {best:.3f} of ADF's")
+        print(f"{name}, ε = {label_noise}, s² = {margin_noise}: {stated} · {cells}", flush=True)
+    print(f"where points help most: {best:.3f} of ADF's; where they harm most: {over_adf:.3f}")
     print("log-loss of VVM with 10 points, without and with margin noise, s² = 0 and 0.1:")
     by_case = dict(zip(cases, found, strict=True))
     for name in names:
         losses = [by_case[case]["B=10 k=5"] for case in cases if case[0] == name]
         print(f"| {name} | " + " | ".join(f"{loss:.3f}" for loss in losses) + " |")
-    for label_noise in LABEL_NOISES:  # of three weights the exact posterior can be had
-        exact = -exact_evidence(*real_rows("bananas"), label_noise).mean()
-        adf_loss = by_case["bananas", label_noise, 0.0]["ADF"] if not few else math.nan
-        print(f"bananas, ε = {label_noise}, s² = 0: exact {exact:.3f}, ADF {adf_loss:.3f}")
-    return [Aim("log-loss over ADF's, worst cell", worst, 1.01)]
+    return [
+        Aim("log-loss over ADF's, worst cell", over_adf, 1.01),
+        Aim("log-loss over the worse of ADF's and EP's, worst cell", over_both, 1.01),
+    ]
 
 
 def panel_errors(panel: str, seed: int, run: int) -> dict[str, float]:

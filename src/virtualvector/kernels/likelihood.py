@@ -11,6 +11,7 @@ import math
 
 from virtualvector.jit.compiled import compiled, inlined
 from virtualvector.kernels.normal import cdf, inverse_mills, log_cdf, truncated_divergence
+from virtualvector.types import Array
 
 LEAST_LABEL_NOISE = 1e-300  # but for none at all: of less, the inverse overflows
 _LARGEST = 1e100  # products of larger margins could overflow
@@ -32,6 +33,41 @@ def log_probability(z: float, label_noise: float) -> float:
     return math.log(label_noise + (1.0 - 2.0 * label_noise) * cdf(z))
 
 
+@compiled
+def write_two_probabilities(z: float, label_noise: float, out: Array) -> None:
+    """Write ε + (1−2ε)Φ(∓z): the probabilities of the labels −1 and +1."""
+    out[0] = label_noise + (1.0 - 2.0 * label_noise) * cdf(-z)
+    out[1] = label_noise + (1.0 - 2.0 * label_noise) * cdf(z)
+
+
+@compiled
+def write_probabilities(margins: Array, label_noise: float, out: Array) -> None:
+    """Write the probabilities of a row's classes, given its margin under each posterior.
+
+    Of two classes only the second has a posterior. Of several each has its own, which says p that
+    it is this class. That it is this one and none of the others, as it has to be, has the
+    probability p ∏(1 − p′) over the others, which is proportional to p/(1 − p).
+    """
+    n_classes = out.shape[0]
+    if n_classes == 1:
+        out[0] = 1.0
+        return
+    if n_classes == 2:
+        write_two_probabilities(clip_margin(margins[0]), label_noise, out)
+        return
+    largest = -math.inf
+    for k in range(n_classes):
+        z = clip_margin(margins[k])
+        out[k] = log_probability(z, label_noise) - log_probability(-z, label_noise)
+        largest = max(largest, out[k])
+    total = 0.0
+    for k in range(n_classes):
+        out[k] = math.exp(out[k] - largest)
+        total += out[k]
+    for k in range(n_classes):
+        out[k] /= total
+
+
 @inlined
 def tilted_moments(z: float, label_noise: float) -> tuple[float, float, float]:
     """What moment matching needs: h (eq. 19), h + z and 1 − h(h+z).
@@ -48,15 +84,15 @@ def tilted_moments(z: float, label_noise: float) -> tuple[float, float, float]:
     h, mean, variance = inverse_mills(z)
     if label_noise == 0.0:
         return h, mean, variance
-    return _noisy_tilted_moments(z, label_noise, h, mean, variance)
+    return _noisy_tilted_moments(z, label_noise, cdf(z), h, mean, variance)
 
 
 @compiled
 def _noisy_tilted_moments(
-    z: float, label_noise: float, h: float, mean: float, variance: float
+    z: float, label_noise: float, right: float, h: float, mean: float, variance: float
 ) -> tuple[float, float, float]:
-    """The same with label noise, given what it is without."""
-    below = (1.0 - 2.0 * label_noise) * cdf(z)
+    """The same with label noise, given Φ(z) and what it is without."""
+    below = (1.0 - 2.0 * label_noise) * right
     clean = below / (label_noise + below)
     noisy = label_noise / (label_noise + below)
     return (
@@ -76,22 +112,22 @@ def _log1p_minus_identity(x: float) -> float:
     for k in range(2, 20):
         power *= -x
         total += power / k
+        if abs(power) < 1e-17 * abs(total):
+            break
     return total
 
 
 @compiled
-def _divergence(z: float, label_noise: float, h: float, mean: float, variance: float) -> float:
-    """D(z), given what `tilted_moments` returns at z."""
-    if label_noise == 0.0:
-        return truncated_divergence(z)
+def _noisy_divergence(
+    z: float, label_noise: float, right: float, wrong: float, h: float, mean: float, variance: float
+) -> float:
+    """D(z) with label noise, given Φ(z), Φ(−z), and what `tilted_moments` returns at z."""
     certainty = 1.0 - 2.0 * label_noise
     if z >= 0.0:
-        wrong = cdf(-z)
         information = -math.log1p(-certainty * wrong / (1.0 - label_noise))
-        share = label_noise * wrong / (label_noise + certainty * cdf(z))
+        share = label_noise * wrong / (label_noise + certainty * right)
         information += share * math.log(label_noise / (1.0 - label_noise))
     else:
-        right = cdf(z)
         total = label_noise + certainty * right
         share = (1.0 - label_noise) * right / total
         information = share * math.log((1.0 - label_noise) / label_noise)
@@ -123,8 +159,10 @@ def divergence(z: float, label_noise: float) -> float:
     >>> round(divergence(-1.0, 0.1), 8)
     0.19566374
     """
+    if label_noise == 0.0:
+        return truncated_divergence(z)
     h, mean, variance = tilted_moments(z, label_noise)
-    return _divergence(z, label_noise, h, mean, variance)
+    return _noisy_divergence(z, label_noise, cdf(z), cdf(-z), h, mean, variance)
 
 
 @inlined
@@ -144,11 +182,27 @@ def weight_divergence(z: float, variance: float, margin_noise: float, label_nois
     >>> float(f"{weight_divergence(0.0, 1.0, 19.0, 0.0):.2g}")
     1.2e-06
     """
-    h, tilted_mean, tilted_variance = tilted_moments(z, label_noise)
+    if label_noise > 0.0:
+        return _noisy_weight_divergence(z, variance, margin_noise, label_noise, cdf(z), cdf(-z))
+    _, _, tilted_variance = tilted_moments(z, 0.0)
     share = variance / (variance + margin_noise)
     tilted = share * tilted_variance
     kept = tilted / (1.0 - share + tilted)
-    return _divergence(z, label_noise, h, tilted_mean, tilted_variance) * kept * kept * kept
+    return truncated_divergence(z) * kept * kept * kept
+
+
+@compiled
+def _noisy_weight_divergence(
+    z: float, variance: float, margin_noise: float, label_noise: float, right: float, wrong: float
+) -> float:
+    """The same with label noise, given Φ(z) and Φ(−z)."""
+    h, mean, cut = inverse_mills(z)
+    h, mean, cut = _noisy_tilted_moments(z, label_noise, right, h, mean, cut)
+    share = variance / (variance + margin_noise)
+    tilted = share * cut
+    kept = tilted / (1.0 - share + tilted)
+    lost = _noisy_divergence(z, label_noise, right, wrong, h, mean, cut)
+    return lost * kept * kept * kept
 
 
 @inlined
@@ -171,12 +225,20 @@ def expected_divergence(
     >>> [round(expected_divergence(z, 1.0, 0.0, 0.05), 4) for z in (-3.0, -2.0, 2.0, 3.0)]
     [0.0019, 0.0684, 0.0139, 0.001]
     """
-    as_it_is = weight_divergence(z, variance, margin_noise, label_noise)
     if label_noise == 0.0:
-        return as_it_is
-    wrong, right = label_noise * cdf(-z), (1.0 - label_noise) * cdf(z)
-    turned = wrong / (wrong + right)
-    as_it_was = weight_divergence(-z, variance, margin_noise, label_noise)
+        return weight_divergence(z, variance, margin_noise, 0.0)
+    return _noisy_expected_divergence(z, variance, margin_noise, label_noise)
+
+
+@compiled
+def _noisy_expected_divergence(
+    z: float, variance: float, margin_noise: float, label_noise: float
+) -> float:
+    """The same with label noise."""
+    right, wrong = cdf(z), cdf(-z)
+    turned = label_noise * wrong / (label_noise * wrong + (1.0 - label_noise) * right)
+    as_it_is = _noisy_weight_divergence(z, variance, margin_noise, label_noise, right, wrong)
+    as_it_was = _noisy_weight_divergence(-z, variance, margin_noise, label_noise, wrong, right)
     return as_it_is + turned * (as_it_was - as_it_is)
 
 

@@ -44,6 +44,33 @@ def disagreement(
     return max(cdf(mean1 / s1) + cdf(mean2 / s2) - 2.0 * both, 0.0)
 
 
+_MEDIAN = 0.6744897501960817  # of |x|, x standard normal
+
+
+@compiled
+def least_disagreement(
+    mean1: float, mean2: float, variance1: float, covariance: float, variance2: float
+) -> float:
+    """A lower bound of `disagreement` that costs little: half or a third of it for close margins.
+
+    Standardised, the half sum s and the half difference t of the margins are independent, and signs
+    differ where |s| < |t|: at least half as often as |s| is below the median of |t − Et|.
+
+    Examples
+    --------
+    >>> round(least_disagreement(0.0, 0.0, 1.0, 0.5, 1.0), 6)
+    0.151516
+    """
+    s1, s2 = math.sqrt(variance1), math.sqrt(variance2)
+    rho = min(max(covariance / (s1 * s2), -1.0), 1.0)
+    spread = math.sqrt(0.5 * (1.0 + rho))
+    if spread == 0.0:
+        return 0.0
+    reach = _MEDIAN * math.sqrt(0.5 * (1.0 - rho))
+    middle = 0.5 * abs(mean1 / s1 + mean2 / s2)
+    return 0.5 * (cdf((reach - middle) / spread) - cdf((-reach - middle) / spread))
+
+
 @compiled
 def _log_odds_given(probability: float, label_noise: float) -> float:
     """E log f of a step with such a probability of being on its upper side."""

@@ -23,6 +23,7 @@ from virtualvector.kernels.merge_divergence import (
     disagreement,
     expected_exponent,
     expected_log_ratio,
+    least_disagreement,
     log_normaliser,
 )
 from virtualvector.kernels.normal import inverse_mills
@@ -223,7 +224,7 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     proper, _, _, c11, c12, c22 = pair_cavity(pair)
     if not proper:
         return False
-    if not may_lose_little(pair, limit):
+    if not may_lose_little(pair, limit, True):
         return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
@@ -238,23 +239,27 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     if least > 0.0 and times * times * times * times * times <= uncorrelated:
         return False
     enough = least / min(1.15 * uncorrelated**-0.2, 1.2 + 1.8 * narrowing)  # for D′ as q̃ has it
-    if most <= enough:
+    if most <= enough or not may_lose_little(pair, limit, False):
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
 
 
 @compiled
-def may_lose_little(pair: Pair, limit: float) -> bool:
+def may_lose_little(pair: Pair, limit: float, roughly: bool) -> bool:
     """Whether a merge may lose no more against the exact pair than it may, with label noise.
 
     What it loses is at least a share of how often the two margins differ in sign, and of what
-    labels tell, (1 − 2ε₁)(1 − 2ε₂).
+    labels tell, (1 − 2ε₁)(1 − 2ε₂); roughly, of a bound of that.
     """
     if pair.label_noise1 == 0.0 or pair.label_noise2 == 0.0:
         return True
     _, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
-    apart = disagreement(mean1, mean2, c11 + pair.noise1, c12, c22 + pair.noise2)
+    v1, v2 = c11 + pair.noise1, c22 + pair.noise2
+    if roughly:
+        apart = least_disagreement(mean1, mean2, v1, c12, v2)
+    else:
+        apart = disagreement(mean1, mean2, v1, c12, v2)
     told = (1.0 - 2.0 * pair.label_noise1) * (1.0 - 2.0 * pair.label_noise2)
     return _LEAST_LOST * told * apart < _SHARE_LOST * limit
 
