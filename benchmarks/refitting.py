@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rivals import LEARNERS, Array, Learner, Said, codes_of, numbers
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
@@ -33,7 +34,6 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from online import ask, chosen, figures
-from rivals import LEARNERS, Array, Learner, Said, codes_of, numbers
 from streams import HELD_OUT, SEED, STREAMS, Stream, load
 
 GROWTH = 1.1

@@ -18,7 +18,17 @@ from speed.committee import (
 from speed.contestants import SGD_LEARNS, VVM_LEARNS
 from speed.figures import Report
 from speed.growth import STREAMING
-from speed.real import MERGING, MOST, NOISES, PER_EVICTING, name_of
+from speed.real import (
+    LABEL_NOISES,
+    MERGING,
+    MOST,
+    MOST_WITH_LABEL_NOISE,
+    NOISES,
+    PER_EVICTING,
+    PER_NO_LABEL_NOISE,
+    name_of,
+    with_label_noise,
+)
 
 CEILING = 20.0  # times the limit: more than this and the benchmark fails
 CEILING_FOR = ("rows", "VVM 30, merging", {"d": 100}, "× limit")
@@ -86,6 +96,17 @@ def aims(dimensions: tuple[int, ...]) -> list[Aim]:
         *(
             Aim("real", name_of("spambase", noise, MERGING), PER_EVICTING, MOST, {"d": 57})
             for noise in NOISES
+        ),
+        *(
+            Aim(
+                "real",
+                name_of("spambase", noise, with_label_noise(label_noise)),
+                PER_NO_LABEL_NOISE,
+                MOST_WITH_LABEL_NOISE,
+                {"d": 57},
+            )
+            for noise in NOISES
+            for label_noise in LABEL_NOISES
         ),
         Aim("batches", "VVM 30, merging", "× products", 2.0, {"d": 100}),
         *(Aim("committee", ONE_ROW, TIMES_BATCHES, 1.5, {"d": d}) for d in DIMENSIONS),

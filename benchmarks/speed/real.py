@@ -1,4 +1,4 @@
-"""What merging adds to a row's cost on real rows, which lie closer together than drawn ones."""
+"""What merging and label noise add to a row's cost on real rows, which lie close together."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ POINTS = 30
 MOST = 1.4  # times the cost without merging, on Spambase
 MERGING, EVICTING = "merging", "evicting"
 PER_EVICTING = "× evicting"
+LABEL_NOISES = (0.01, 0.1)
+MOST_WITH_LABEL_NOISE = 2.0  # times the cost without
+PER_NO_LABEL_NOISE = "× no label noise"
 
 
 def spambase() -> Rows:
@@ -43,8 +46,13 @@ def name_of(rows: str, noise: float, how: str) -> str:
     return f"{rows}, s² {noise:g}, {how}"
 
 
+def with_label_noise(label_noise: float) -> str:
+    """Return what is done where labels are noisy."""
+    return f"{MERGING}, ε {label_noise:g}"
+
+
 def measure_real(name: str, plan: Plan) -> Iterator[Figure]:
-    """Measure VVM with and without merging, side by side, for each noise."""
+    """Measure VVM with and without merging and label noise, side by side, for each noise."""
     rows = REAL[name]()
     d = rows.X.shape[1]
     n_rows = len(rows.X) - 200
@@ -54,14 +62,21 @@ def measure_real(name: str, plan: Plan) -> Iterator[Figure]:
             name_of(name, noise, how): _job(rows, noise, merging=how == MERGING)
             for how in (EVICTING, MERGING)
         }
-        yardsticks = {PER_EVICTING: jobs[name_of(name, noise, EVICTING)]}
+        yardsticks = {
+            PER_EVICTING: jobs[name_of(name, noise, EVICTING)],
+            PER_NO_LABEL_NOISE: jobs[name_of(name, noise, MERGING)],
+        }
+        for label_noise in LABEL_NOISES:
+            called = name_of(name, noise, with_label_noise(label_noise))
+            jobs[called] = _job(rows, noise, merging=True, label_noise=label_noise)
         taken = side_by_side(yardsticks, jobs, plan.rounds, portion, portion)
         for each, values in taken.items():
             yield Figure("real", each, {"d": d}, values)
 
 
-def _job(rows: Rows, noise: float, merging: bool) -> Job:
-    contestant = engine("VVM", vvm_settings(POINTS, merging))
+def _job(rows: Rows, noise: float, merging: bool, label_noise: float = 0.0) -> Job:
+    settings = vvm_settings(POINTS, merging)._replace(label_noise=label_noise)
+    contestant = engine("VVM", settings)
     warm_up = contestant.warm_up_rows
     learner = contestant.start(Problem("real", noise), rows.part(0, warm_up))
 

@@ -44,7 +44,7 @@ class OnlineCommittee:
         What has been learned.
     marks : Marks
         Texts that stand for a missing value.
-    names : set of str
+    names : tuple of str
         Those of the columns, if they have any.
     """
 
@@ -52,12 +52,13 @@ class OnlineCommittee:
     _encoder: Encoder
     _row: Any
 
-    def __init__(self, known: Known, marks: Marks, names: frozenset[str]) -> None:
+    def __init__(self, known: Known, marks: Marks, names: tuple[str, ...]) -> None:
         self._known: Known | None = known  # as it is now, or None
         classes = known.committee.classes.tolist()
         self._places = {label: place for place, label in enumerate(classes)}
         encoder = known.encoder
         self.kinds, self.marks, self.names = encoder.kinds, marks, names
+        self.set_of_names = frozenset(names)
         self.most_inputs = encoder.most_inputs
         # What narrows rows that are too wide for the budget; None: nothing does.
         self.sketch: Sketch | None = None
@@ -164,10 +165,12 @@ class OnlineCommittee:
         if self.is_plain:
             self._row[:] = row
             return True
-        encoder = copy(self._encoder)
-        learn = place is not None
+        encoder = self._encoder.twin()
         labels = None if place is None else self._working.classes[place : place + 1]
-        inputs = self.narrowed(encoder.learn(row, labels) if learn else encoder.scale(row))
+        inputs = encoder.row(row, None if labels is None else labels[0])
+        if inputs is None:
+            inputs = encoder.scale(row) if labels is None else encoder.learn(row, labels)
+        inputs = self.narrowed(inputs)
         room = self._working.inputs
         if inputs.shape[1] > room.shape[1]:
             if inputs[0, room.shape[1] :].any():
@@ -175,7 +178,7 @@ class OnlineCommittee:
             inputs = inputs[:, : room.shape[1]]
         room[0] = 0.0
         room[0, : inputs.shape[1]] = inputs[0]
-        if learn:
+        if labels is not None:
             self._pending = _Pending(encoder, self._working.n_rows + 1)
         return True
 

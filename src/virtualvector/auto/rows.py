@@ -149,10 +149,9 @@ class TakesRows(TakesTurns, BaseEstimator):
             fits = row.shape == (self.n_features_in_,) and row.dtype.kind in "fiu"
             return row.astype(np.float64) if fits else None
         if isinstance(x, Mapping):
-            names = self.__dict__.get("feature_names_in_")
-            if names is None or not x.keys() <= route.names:
+            if not (route.names and x.keys() <= route.set_of_names):
                 return None
-            x = [x.get(name) for name in names]
+            x = [x.get(name) for name in route.names]
         elif len(x) != self.n_features_in_:
             return None
         cells = cells_of(x, route.kinds, route.marks)
@@ -196,7 +195,7 @@ class TakesRows(TakesTurns, BaseEstimator):
     @_known.setter
     def _known(self, known: Known) -> None:
         marks = Marks(() if self.missing_values is None else self.missing_values)
-        names = frozenset(self.__dict__.get("feature_names_in_", ()))
+        names = tuple(self.__dict__.get("feature_names_in_", ()))
         self._route = OnlineCommittee(known, marks, names)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,27 @@ class Statistics(NamedTuple):
     def n_bytes(self) -> int:
         """The memory that is taken."""
         return self.totals.nbytes + sum(counts.nbytes for counts in self.counts.values())
+
+    @property
+    def has_all_inputs(self) -> bool:
+        """Whether all that is counted has its inputs."""
+        each = (len(self.places.get(k, ())) for k in self.counts)
+        return all(n == len(self.totals) - 1 for n in each)
+
+    def number_of(self, label: Any) -> int | None:
+        """Return the number of a class; None if it is not known."""
+        if label is None or self.classes is None:
+            return None
+        found = np.flatnonzero(self.classes == label)
+        return int(found[0]) if len(found) else None
+
+    def counted(self, number: int) -> Statistics:
+        """Return the same with one more row of a class, whose categories all have inputs."""
+        totals = self.totals.copy()
+        totals[0] += 1.0
+        if 1 <= number < len(totals):
+            totals[number] += 1.0
+        return self._replace(totals=totals)
 
     def with_classes(self, labels: Labels) -> tuple[Statistics, list[int]]:
         """Return the same with room for new classes, and the first row at which each can count."""

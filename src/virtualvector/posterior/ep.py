@@ -44,7 +44,7 @@ from virtualvector.types import Array
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
-_MOST_SWEEPS = 6
+_MOST_SWEEPS = 6  # with label noise, where a point goes; 10 and 30 find nothing better
 _COARSER = 1e7
 _COARSEST, _COARSEST_WITHOUT_NOISE = 1e-3, 1e-4
 
@@ -240,7 +240,7 @@ def sweep_until_settled(
     previous = math.inf
     most = settings.max_sweeps
     if has_a_choice(settings, loses_a_point):
-        most = min(most, _MOST_SWEEPS)
+        most = min(most, _MOST_SWEEPS)  # it may go round in circles; the next row goes on from here
     for k in range(most):
         movement = sweep(state, tolerance, n, damping, work)
         if movement <= tolerance:

@@ -13,8 +13,9 @@ Since all factors stay as they are when w is scaled, reduction may choose a q_ne
 chooses E|w|² = d, with the variance of |w| under the prior for that along the mean of q̃ where this
 is smaller: then the mean has the length that it has under the exact posterior. And where the
 direction is known, q̃ may not be wider along its mean than |w| is, nor so wide that it reaches past
-zero as often as labels are turned. No prediction changes by the former, and by the latter only
-those of rows that nobody doubts.
+zero nearly as often as labels are turned. No prediction changes by the former. The latter makes q̃
+as sure of the direction as the exact posterior is; where predictions have been worse than a coin's,
+the model is wrong, and so is being sure: q̃ is left as wide as it is.
 
 Of a weight that no row had an input for, the prior is all that is known: it stays as it is.
 """
@@ -36,6 +37,7 @@ from virtualvector.posterior.approximation import along, refresh
 from virtualvector.posterior.residual.full import absorb, flush
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import (
+    LOG_EVIDENCE,
     MATCHED_MEAN,
     MATCHED_VARIANCE,
     POINTS,
@@ -48,6 +50,7 @@ from virtualvector.types import Array
 
 _OFF = 0.001  # of E|w|², before anything is done
 _KNOWN = 0.01  # the direction is: E|w|² across the mean of q̃, of the mean's square
+_COIN = math.log(2.0)  # the loss of a coin, nats a row
 _OFTEN = 1.5  # the power of ε that says how often q̃ may reach past zero
 _ROUNDING = 1e-6  # of millions of rows; what is known of a weight is more than that
 _EVERY = 32  # rows, in margin space, where q̃ of the weights has to be worked out
@@ -78,7 +81,11 @@ def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     # Φ(−z) < ½ exp(−½z²), which may be a power of ε.
     least = -2.0 * (math.log(2.0) + _OFTEN * math.log(settings.label_noise))
     most = min(spread, mean * mean / max(least, 1.0))
-    if across < _KNOWN * mean * mean and variance > (1.0 + _OFF) * most:
+    if (
+        variance > (1.0 + _OFF) * most
+        and across < _KNOWN * mean * mean
+        and state.sums[LOG_EVIDENCE] > -_COIN * state.counts[ROWS]
+    ):
         narrow(state, mean, 1.0 / most - 1.0 / variance, work)
 
 
