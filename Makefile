@@ -39,6 +39,7 @@ lint: .venv/.developing
 
 kernels: .venv/.developing  # compiled once, beside the checks, and not by both processes that test
 	$(BIN)/vvm learn ionosphere --quiet
+	$(BIN)/python tests/compile_engine.py
 
 bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
 	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed

@@ -4,9 +4,9 @@
     python benchmarks/bench.py --readme FILE     # the README's section, from such a FILE
 
 Everything is measured in one process and one run (speed/timing.py says how), BLAS on one thread.
-Parts are rows, separable, real, points, stream, bytes, batches and start. Learners whose package is
-not installed are left out, and named. The exit code is 1 if the default learner costs more than its
-ceiling (speed/aims.py); aims are printed beside what was measured.
+Parts are rows, separable, real, points, stream, bytes, batches, committee and start. Learners whose
+package is not installed are left out, and named. The exit code is 1 if the default learner costs
+more than its ceiling (speed/aims.py); aims are printed beside what was measured.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from speed import growth, tables
 from speed.aims import exceeds_ceiling, print_aims
 from speed.batches import measure_batches
+from speed.committee import DIMENSIONS, measure_committee
 from speed.contestants import engines
 from speed.figures import Figure, Report
 from speed.limit import IN_CACHE, limit
@@ -85,6 +86,12 @@ def batches(plan: Plan) -> Iterator[Figure]:
         yield from measure_batches(d, plan)
 
 
+def committee(plan: Plan) -> Iterator[Figure]:
+    for d in DIMENSIONS:
+        say(f"committee: d = {d}")
+        yield from measure_committee(d, plan)
+
+
 def start(plan: Plan) -> Iterator[Figure]:
     for name in plan.programs:
         say(f"start: {name}")
@@ -99,6 +106,7 @@ PARTS: dict[str, Callable[[Plan], Iterator[Figure]]] = {
     "points": points,
     "bytes": n_bytes,
     "batches": batches,
+    "committee": committee,
     "start": start,
 }
 
@@ -123,6 +131,7 @@ def show(report: Report) -> None:
         ("exponents", "Exponents"),
         ("bytes", "What is kept between rows"),
         ("batches", "predict_proba on many rows"),
+        ("committee", "A row of a committee, predicted and then learned"),
         ("start", "From the start of Python"),
     ):
         tables.print_figures(report, part, title)

@@ -4,7 +4,7 @@
 
 Prints, for the first and the last rows of Spambase, in calls of some rows, how many experts are
 awake, the microseconds per row of all experts that are (what they see of a row included), and the
-ratio of the whole to that.
+ratio of the whole to that; copies of experts, which every call makes, are not theirs.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto import working
 from virtualvector.datasets import load_spambase
-from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.posterior import Engine
 
 PIECES = (128, 512)
 
@@ -43,8 +43,8 @@ class Clock:
 
 def main() -> None:
     clock = Clock()
-    clock.watch(OneVsRest, "predict_then_learn")
-    clock.watch(FeatureSpace, "look")
+    clock.watch(Engine, "learn")
+    clock.watch(working, "begin_rows")
     X, y = load_spambase(return_X_y=True, random_state=0)
     AutoVVMClassifier().partial_fit(X[:128], y[:128], classes=[0, 1])  # compiles
     print(f"{'rows':>14}{'a call':>8}{'awake':>8}{'experts, µs':>14}{'whole / experts':>18}")

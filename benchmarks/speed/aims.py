@@ -5,6 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from speed.committee import (
+    DIMENSIONS,
+    ONE_ROW,
+    PER_FOREST,
+    PER_THREAD,
+    PREDICTED,
+    PREDICTED_TIMES,
+    THREADS,
+    TIMES_BATCHES,
+)
 from speed.contestants import SGD_LEARNS, VVM_LEARNS
 from speed.figures import Report
 from speed.growth import STREAMING
@@ -99,6 +109,14 @@ def aims(dimensions: tuple[int, ...]) -> list[Aim]:
             for label_noise in LABEL_NOISES
         ),
         Aim("batches", "VVM 30, merging", "× products", 2.0, {"d": 100}),
+        *(Aim("committee", ONE_ROW, TIMES_BATCHES, 1.5, {"d": d}) for d in DIMENSIONS),
+        *(Aim("committee", PREDICTED, PREDICTED_TIMES, 0.75, {"d": d}) for d in DIMENSIONS),
+        *(Aim("committee", ONE_ROW, PER_FOREST, 1 / 8, {"d": d}) for d in DIMENSIONS),
+        *(
+            Aim("committee", THREADS, PER_THREAD, math.inf, {"d": d}, least=1.5)
+            for d in DIMENSIONS
+            if d >= 57
+        ),
         Aim("start", "VVM 30, first prediction", "cold, s", 10.0),
         Aim("start", "VVM 30, first prediction", "warm, s", 1.5),
     ]

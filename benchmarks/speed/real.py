@@ -55,7 +55,8 @@ def measure_real(name: str, plan: Plan) -> Iterator[Figure]:
     """Measure VVM with and without merging and label noise, side by side, for each noise."""
     rows = REAL[name]()
     d = rows.X.shape[1]
-    portion = plan.portion._replace(most=len(rows.X) - 200)
+    n_rows = len(rows.X) - 200
+    portion = plan.portion._replace(least=n_rows, most=n_rows)  # the same rows for both
     for noise in NOISES:
         jobs = {
             name_of(name, noise, how): _job(rows, noise, merging=how == MERGING)

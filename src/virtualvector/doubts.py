@@ -62,7 +62,7 @@ def doubt_in(texts: Sequence[str]) -> str | None:
     seen: Counter[str] = Counter()
     example: dict[str, str] = {}
     for text in texts:
-        said = _doubt(text)
+        said = doubt_of(text)
         if said is not None:
             seen[said] += 1
             example.setdefault(said, text)
@@ -75,8 +75,15 @@ def doubt_in(texts: Sequence[str]) -> str | None:
 
 
 @lru_cache(2**10)
-def _doubt(text: str) -> str | None:
-    """Return what a text may be that is neither a number nor a time for sure, or None."""
+def doubt_of(text: str) -> str | None:
+    """Return what a text may be that is neither a number nor a time for sure, or None.
+
+    Examples
+    --------
+    >>> from virtualvector.doubts import doubt_of
+    >>> doubt_of("12.3%"), doubt_of("12.3"), doubt_of("red")
+    ('a number with signs; expected 12.5', None, None)
+    """
     if len(text) > _LONG or time_in(text) is not None or number_in(text) is not None:
         return None
     return next((said for said, pattern in _DOUBTS.items() if pattern.fullmatch(text)), None)

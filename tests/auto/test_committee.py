@@ -166,9 +166,10 @@ def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
     mixed = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
     stated = np.empty_like(mixed)
     weights = calibration.first_weights()
+    ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
     calibration.correct(
-        mixed, observed, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
-        True, np.empty((len(weights) + 1, 2)), stated,
+        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, calibration.SHARE, True,
+        np.empty((len(weights), 2)), stated,
     )  # fmt: skip
     late, t = slice(2000, None), np.arange(2000, 4000)
     best = -np.log(np.where(observed == 1, true, 1 - true)[late]).mean()
@@ -184,14 +185,16 @@ def test_corrections_cost_next_to_nothing_where_none_are_needed():
     observed = (rng.random(3000) < p).astype(np.int64)
     mixed, stated = np.column_stack([1 - p, p]), np.empty((3000, 2))
     weights = calibration.first_weights()
+    ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
     calibration.correct(
-        mixed, observed, WHOLE, calibration.POWERS, calibration.SHARES, weights, calibration.SHARE,
-        True, np.empty((len(weights) + 1, 2)), stated,
+        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, calibration.SHARE, True,
+        np.empty((len(weights), 2)), stated,
     )  # fmt: skip
     t = np.arange(3000)
     extra = np.log(mixed[t, observed]).sum() - np.log(stated[t, observed]).sum()
     # Bayes' rule: no more than the trust that was not put into leaving it as it is, and the share.
-    assert extra < -np.log(calibration.TRUST_AS_IT_IS) - 3000 * np.log(1 - calibration.SHARE)
+    trust = calibration.TRUST_IN_MIX + calibration.TRUST_IN_POOL  # which say the same here
+    assert extra < -np.log(trust) - 3000 * np.log(1 - calibration.SHARE)
 
 
 def test_probabilities_are_at_most_one_and_sum_to_one():

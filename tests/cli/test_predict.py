@@ -113,4 +113,4 @@ def test_each_row_of_a_slow_pipe_is_answered_before_the_next_one_comes(model, tm
         assert ask("oh,no") == '""'
         rest, said = run.communicate()
     assert (run.returncode, rest) == (0, "")
-    assert said.endswith("vvm: 1 of 5 rows have an empty prediction.\n")
+    assert said.endswith("vvm: 1 of 5 rows has an empty prediction.\n")

@@ -334,3 +334,28 @@ def test_an_empty_column_is_not_said_to_have_numbers(learn):
 
 def test_a_table_of_categories_alone_is_learned(learn):
     assert learn(lines("{1}{0},{1},{2}")).code == 0
+
+
+ODD = {
+    "1,234": "found '1,234', a number with commas; expected 1234.5, or --decimal , where 1,5",
+    "12.3%": "found '12.3%', a number with signs; expected 12.5, as in most of the first rows",
+    "oops": "found 'oops'; expected a number, as in most of the first rows (--missing oops if",
+}
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_a_stray_cell_is_told_with_what_it_may_mean(learn, cell):
+    done = learn(lines() + f'"{cell}",a,yes\n')
+    assert done.code == 2
+    assert f"rows.csv, line 62, column 'x': {ODD[cell]}" in done.err
+
+
+@pytest.mark.parametrize("column", ["x", "c"])
+def test_an_input_is_not_handed_on_besides(vvm, learn, column):
+    assert learn(lines()).code == 0
+    done = vvm("predict", "rows.csv", "--model", "m.vvm", "--id", column)
+    assert done.code == 2
+    assert f"--id {column}: the model has learned it as an input" in done.err
+    done = vvm("predict", "rows.csv", "--model", "m.vvm", "--id", "label,label")
+    assert "--id: found 'label' twice; expected it once" in done.err
+    assert done.code == 2

@@ -148,7 +148,7 @@ def test_models_know_the_column_of_weights(vvm):
     assert n_seen == 2 * rows["w"].sum()
     done, _ = append("b.csv")
     assert done.code == 2
-    assert "found no column 'w' (--weight; --weight '' learns without)" in done.err
+    assert "found no column 'w' (--weight; --weight '' does without)" in done.err
     done, n_seen = append("b.csv", "--weight", "")
     assert done.code == 0
     assert n_seen == rows["w"].sum() + len(rows)

@@ -1,11 +1,15 @@
 """Learners on a real Dask cluster."""
 
+import gc
+import importlib
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from copy import copy
+from itertools import cycle
 
 import dask
 import dask.array as da
@@ -20,6 +24,7 @@ from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
 from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
+from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.rounds import begun, ended, rounds
 
 
@@ -44,6 +49,12 @@ def a_cluster(n_workers, **options):
 def client():
     with a_cluster(2, processes=False) as workers, Client(workers) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def short_spans(monkeypatch):
+    """Let small tables be learned by several shards; it is the client who plans."""
+    monkeypatch.setattr(rounds_module, "FEWEST", 5)
 
 
 def same(one, other):
@@ -119,7 +130,10 @@ def test_predictions_are_lazy_and_those_of_the_ordinary_model(client, tmp_path):
         expected = getattr(local, name)(rows)
         assert lazy.shape == expected.shape
         assert lazy.dtype == expected.dtype
-        assert np.array_equal(lazy.compute(), expected)
+        if name == "predict":
+            assert np.array_equal(lazy.compute(), expected)
+        else:  # how many rows are predicted at once may change the last bit
+            np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
     assert model.score(X, y) == local.score(rows, labels)
 
 
@@ -178,6 +192,14 @@ def test_what_cannot_be_learned_is_refused(client, arguments, error, words):
         DaskADFClassifier().fit(*arguments(*in_parts(*table())))
 
 
+def test_without_dask_it_is_said_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("virtualvector.dask")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs distributed, .* 'virtualvector\[dask\]'"):
+        importlib.import_module("virtualvector.dask")
+
+
 def test_workers_of_other_versions_are_refused_at_the_start(client, monkeypatch):
     true = environment()
 
@@ -195,6 +217,33 @@ def test_a_worker_that_comes_late_with_other_versions_is_refused(client):
     plan._expected = environment() | {"numpy": "1.0"}
     with pytest.raises(WrongWorker, match=f"has numpy {np.__version__}; expected 1.0"):
         plan.learn(ADFClassifier(), False, None)
+
+
+KINDS = cycle(["x86_64 old", "x86_64 new"])
+TRUE = environment()
+
+
+def _of_another_kind_each():
+    here = threading.current_thread() is threading.main_thread()
+    return TRUE if here else TRUE | {"processor": next(KINDS)}
+
+
+def test_workers_with_other_processors_are_noticed(client, monkeypatch):
+    monkeypatch.setattr(cluster, "environment", _of_another_kind_each)
+    with pytest.warns(UserWarning, match="processors of the kinds x86_64 new, x86_64 old"):
+        DaskADFClassifier().fit(*in_parts(*table()))
+
+
+def test_nothing_stays_on_the_cluster(client):
+    tasks = client.cluster.scheduler.tasks
+    before = set(tasks)  # what calls that failed have left
+    model = DaskVVMClassifier(margin_noise=0.5).fit(*in_parts(*table(seed=8)))
+    assert model.n_seen_ == 700
+    end = time.monotonic() + 60
+    while set(tasks) - before and time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.01)
+    assert not set(tasks) - before
 
 
 def test_parameters_are_checked_and_a_client_is_asked_for(client):

@@ -9,6 +9,7 @@ from virtualvector.kernels.triangular import (
     add_precision,
     add_variance,
     multiply,
+    multiply_each,
     multiply_rows,
     rotate_and_multiply,
     rotate_columns,
@@ -41,6 +42,22 @@ def test_products_are_those_of_the_dense_matrix(d):
     covariance = factor.T @ factor
     np.testing.assert_allclose(product, factor @ x, rtol=1e-12, atol=1e-13)
     assert variance == pytest.approx(x @ covariance @ x)
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 7, 40, 57])
+def test_a_product_has_the_same_bits_alone_among_others_and_after_a_rotation(d):
+    rng = np.random.default_rng(d)
+    factor, rows = random_factor(rng, d), rng.normal(size=(9, d))
+    together, alone, rotated = np.empty((9, d)), np.empty(d), np.empty(d)
+    multiply_each(factor, rows, together)
+    np.testing.assert_allclose(together, rows @ factor.T, rtol=1e-12, atol=1e-13)
+    still = np.zeros((3, d))
+    still[0] = 1.0  # each row of the factor is kept as it is
+    for row, expected in zip(rows, together, strict=True):
+        variance = multiply(factor, row, alone)
+        np.testing.assert_array_equal(alone, expected)
+        assert rotate_and_multiply(factor, still, np.empty(d), row, rotated) == variance
+        np.testing.assert_array_equal(rotated, expected)
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 40])

@@ -156,3 +156,21 @@ def test_without_margin_noise_only_the_direction_of_a_row_counts(learner, label_
     expected = plain.predict_proba(X)
     np.testing.assert_allclose(plain.predict_proba(lengths * X), expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(scaled.predict_proba(X), expected, rtol=0, atol=1e-7)
+
+
+@every_learner
+@every_noise
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_row_has_the_same_bits_however_it_is_asked_for(
+    learner, margin_noise, label_noise, n_classes
+):
+    """In a table, in a larger one, alone, by itself."""
+    X, y = problem(rows=90, columns=7, n_classes=n_classes)
+    model = learner(margin_noise=margin_noise, label_noise=label_noise)
+    model.partial_fit(X[:60], y[:60], classes=range(n_classes)).learn_one(X[60], y[60])
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X[3:8]), expected[3:8])
+    np.testing.assert_array_equal(model.predict_proba(X.tolist()[5:6]), expected[5:6])
+    for t in (0, 61, 89):
+        np.testing.assert_array_equal(model.predict_proba(X[t : t + 1])[0], expected[t])
+        np.testing.assert_array_equal(model.predict_proba_one(X[t]), expected[t])

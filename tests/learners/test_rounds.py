@@ -12,14 +12,16 @@ from virtualvector.datasets import load_spambase
 from virtualvector.learners.rounds import begun, ended, rounds
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 60))
-def test_every_row_is_in_one_block_and_rounds_grow_with_the_rows_before(n_seen, n_rows, shards):
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 99))
+def test_every_row_is_in_one_span_and_rounds_grow_with_the_rows_before(
+    n_seen, n_rows, shards, fewest
+):
     done = 0
-    for spans in rounds(n_seen, n_rows, shards):
+    for spans in rounds(n_seen, n_rows, shards, fewest):
         assert 1 <= len(spans) <= shards
         sizes = [span.stop - span.start for span in spans]
         assert max(sizes) - min(sizes) <= 1
-        assert min(sizes) >= 1
+        assert min(sizes) >= (fewest if len(spans) > 1 else 1)
         if len(spans) > 1:
             assert n_seen + done >= 256
             assert sum(sizes) <= (n_seen + done) / 4
@@ -44,7 +46,7 @@ def test_rounds_lose_less_than_a_hundredth_of_the_log_loss_of_one_machine(kind, 
 
     one = kind(margin_noise=1.0).partial_fit(X[:3450], y[:3450], classes=[0, 1])
     model = kind(margin_noise=1.0)
-    for spans in rounds(0, 3450, shards):
+    for spans in rounds(0, 3450, shards, fewest=1):
         start = model if len(spans) == 1 else begun(model)
         parts = [copy(start).partial_fit(X[a:b], y[a:b], None if a else [0, 1]) for a, b in spans]
         model = ended(model, parts)

@@ -15,6 +15,7 @@ from virtualvector.posterior import (
     gaussian,
     learn,
     pool,
+    pooling,
     shard_start,
 )
 from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS
@@ -197,6 +198,22 @@ def test_points_beyond_the_buffer_go_and_all_rows_are_counted(strategy, merge_pa
     news = sum(shard.sums[LOG_EVIDENCE] - common.sums[LOG_EVIDENCE] for shard in shards)
     assert pooled.sums[LOG_EVIDENCE] == pytest.approx(common.sums[LOG_EVIDENCE] + news, rel=1e-12)
     check_state(learn(pooled, *rows_and_signs(2, 50, 5), how)[0], how)
+
+
+def test_many_shards_are_pooled_in_groups(monkeypatch):
+    monkeypatch.setattr(pooling, "_MOST_POINTS", 24)
+    how = Settings(buffer_size=8, margin_noise=0.3)
+    common, _ = learn(empty_state(5, how), *rows_and_signs(0, 30, 5), how)
+    shards = learned_apart(shard_start(common), *rows_and_signs(1, 200, 5), how, 11)
+    in_groups = pool(shards, common, how)
+    check_state(in_groups, how)
+    assert in_groups.counts[ROWS] == 230
+    assert_same_bits(pool(shards[::-1], common, how), in_groups)
+    monkeypatch.undo()
+    at_once = pool(shards, common, how)
+    assert_same_gaussian(in_groups, at_once, 0.02)  # groups lose points earlier
+    roomy = how._replace(buffer_size=300)
+    assert_same_gaussian(pool(shards, common, roomy), at_once, 0.02)
 
 
 def test_window_ep_keeps_the_last_rows_of_each_shard():

@@ -64,9 +64,11 @@ JSON = {
     "no label": (b'{"a": 1, "b": "u"}',
                  ", column 'kind': found no label, or NA; expected a class."),
     "nested": (b'{"a": [1], "b": "u", "kind": "x"}',
-               ", column 'a': found a list or an object; expected a number, a text or null."),
+               ", column 'a': found a list or an object; expected a number, a text or null "
+               "(--ignore a leaves it out)."),
     "an unknown key": (b'{"z": 1, "kind": "x"}',
-                       ", column 'z': found a key that the first rows do not have."),
+                       ", column 'z': found a key that the first rows do not have; expected theirs "
+                       "(--ignore z leaves it out; --on-error skip leaves such rows out)."),
     "a key twice": (b'{"a": 1, "a": 2, "kind": "x"}',
                     ", column 'a': found the key twice; expected it once."),
     "bad UTF-8": (b'{"a": 1, "b": "\xff", "kind": "x"}', f", column 'b': {UTF_8}"),

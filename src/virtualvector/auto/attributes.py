@@ -6,32 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
-from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import DEFAULT, Expert, checked_experts
+from virtualvector.auto.experts import Expert, checked_experts, usual_experts
 from virtualvector.auto.plan import given_up
-from virtualvector.auto.sketch import Sketch, sketch_of
+from virtualvector.auto.rows import TakesRows
+from virtualvector.auto.sketch import Sketch
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.encoder import Encoder
 from virtualvector.posterior.state import counters
-from virtualvector.types import Array, Labels
+from virtualvector.types import Array
 
 CELLS_AT_ONCE = 2**22  # inputs of rows that are in memory
 
 
-class CommitteeAttributes(BaseEstimator):
+class CommitteeAttributes(TakesRows):
     """The attributes of `AutoVVMClassifier`, which describes them."""
 
     experts: Sequence[Expert] | None
-    classes_: Labels
-    n_features_in_: int
-    _committee: Committee
-    _encoder: Encoder
-    _categorical: list[bool]
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
@@ -63,7 +57,8 @@ class CommitteeAttributes(BaseEstimator):
     def n_seen_(self) -> int:
         """The number of rows learned."""
         check_is_fitted(self)
-        return self._committee.n_rows
+        route = self._route
+        return self._committee.n_rows if route is None else route.n_seen
 
     @property
     def n_missing_(self) -> Any:
@@ -99,15 +94,17 @@ class CommitteeAttributes(BaseEstimator):
     def given_up_(self) -> list[str]:
         """What the budget did not pay for, in words; nothing, unless rows are very wide."""
         check_is_fitted(self)
-        committee, n_inputs = self._committee, self._encoder.n_inputs
-        return given_up(self._wanted(), committee.at_start, n_inputs, committee.feature_space)
+        committee, encoder = self._known
+        wanted, space = self._wanted(encoder), committee.feature_space
+        return given_up(wanted, committee.at_start, encoder.n_inputs, space)
 
     @property
     @of_one_moment
     def n_bytes_(self) -> int:
         """The memory that everything learned takes; without frequencies, which a seed gives."""
         check_is_fitted(self)
-        return inspection.n_bytes(self._committee) + self._encoder.n_bytes
+        committee, encoder = self._known
+        return inspection.n_bytes(committee) + encoder.n_bytes
 
     @property
     def counters_(self) -> dict[str, float]:
@@ -130,7 +127,8 @@ class CommitteeAttributes(BaseEstimator):
         has a weight for each category with an input of its own, called ``country = NO``.
         """
         check_is_fitted(self)
-        return inspection.weight_table(self._committee, self._labels(), self._sketch)
+        committee, encoder = self._known
+        return inspection.weight_table(committee, self._labels(encoder), self._sketch)
 
     @property
     @of_one_moment
@@ -143,30 +141,25 @@ class CommitteeAttributes(BaseEstimator):
         beside the columns, Fourier features and the bias, is left out.
         """
         check_is_fitted(self)
-        points = inspection.virtual_points(self._committee, self._encoder.n_inputs, self._sketch)
+        committee, encoder = self._known
+        points = inspection.virtual_points(committee, encoder.n_inputs, self._sketch)
         return points[0] if len(points) == 1 else points
 
-    def _labels(self) -> list[str]:
+    def _labels(self, encoder: Encoder) -> list[str]:
         """Return what each input means."""
         places = [f"x{k}" for k in range(self.n_features_in_)]
-        return self._encoder.labels(list(getattr(self, "feature_names_in_", places)))
+        return encoder.labels(list(getattr(self, "feature_names_in_", places)))
 
-    def _wanted(self) -> tuple[Expert, ...]:
+    def _wanted(self, encoder: Encoder) -> tuple[Expert, ...]:
         """Return the experts that there should be."""
-        return DEFAULT if self.experts is None else checked_experts(self.experts)
+        if self.experts is not None:
+            return checked_experts(self.experts)
+        return usual_experts(len(encoder.counts), len(encoder.categories))
 
     @property
     def _sketch(self) -> Sketch | None:
         """What narrows rows that are too wide for the budget; None: nothing does."""
-        feature_space, most = self._committee.feature_space, self._encoder.most_inputs
-        if feature_space.most_inputs >= most:
-            return None
-        return sketch_of(most, feature_space.n_inputs, feature_space.seed)
-
-    def _narrowed(self, inputs: Array) -> Array:
-        """Return inputs as the committee sees them."""
-        sketch = self._sketch
-        return inputs if sketch is None else sketch.narrowed(inputs)
+        return None if self._route is None else self._route.sketch
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
         """Yield rows to turn into inputs at once: not so many that these fill the memory."""
@@ -174,13 +167,14 @@ class CommitteeAttributes(BaseEstimator):
 
     @property
     def _at_once(self) -> int:
-        return max(CELLS_AT_ONCE // max(self._encoder.most_inputs, 1), 1)
+        most = 1 if self._route is None else max(self._route.most_inputs, 1)
+        return max(CELLS_AT_ONCE // most, 1)
 
     def _counters(self) -> dict[str, float]:
-        committee = self._committee
+        committee, encoder = self._known
         return {
-            "rows": self.n_seen_,
-            "missing": int(self._encoder.missing.sum()),
+            "rows": committee.n_rows,
+            "missing": int(encoder.missing.sum()),
             "experts": len(committee.experts),
             "awake": int(committee.awake.sum()),
         }

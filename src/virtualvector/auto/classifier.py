@@ -12,18 +12,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert, usual_budget
-from virtualvector.auto.learning import predict
-from virtualvector.auto.plan import plan
+from virtualvector.auto.online import Known
+from virtualvector.auto.plan import ENOUGH, plan
+from virtualvector.auto.predictions import PredictsTables
 from virtualvector.auto.stage import Stage
-from virtualvector.auto.tables import TakesTables
 from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
-from virtualvector.concurrency import TakesTurns, learned_whole, of_one_moment
+from virtualvector.concurrency import learned_whole
 from virtualvector.features.encoder import Encoder
+from virtualvector.features.statistics import statistics_for
 from virtualvector.features.tables import Columns
-from virtualvector.learners.one_vs_rest import against_the_rest
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
     as_learned,
@@ -36,12 +35,9 @@ from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
-_LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
 
 
-class AutoVVMClassifier(
-    ClassifierMixin, CommitteeAttributes, TakesTables, TakesTurns, SavableMixin
-):
+class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -58,11 +54,10 @@ class AutoVVMClassifier(
     ----------
     budget : float, optional
         About how many multiplications all experts together may take for a row, three times as many
-        before the worst fall asleep; by default 300,000 and 3,000 more for each column, which takes
-        about 0.1 ms, but no more than 4 million, and in proportion more for more than four
-        classes. The more, the more random Fourier features they have of rows, and the better curved
-        boundaries are met. Memory is about 12 bytes for each. Experts that do not fit are not made;
-        rows too wide for three are sketched: `given_up_` says so.
+        at the start; by default 1.5 million and 15,000 more for each column, which takes about 0.15
+        ms, but no more than 4 million, and in proportion more for more than three classes. The
+        more, the better curved boundaries are met. Memory is about 12 bytes for each. Experts that
+        do not fit are not made; rows too wide for three are sketched: `given_up_` says so.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
     n_frequencies : int, optional
@@ -223,6 +218,8 @@ class AutoVVMClassifier(
         self
             The classifier, having learned the rows. After an error it has learned none of them.
         """
+        if sample_weight is None and self._learn_table_of_one(X, y, classes):
+            return self
         with learned_whole(self) as twin:
             columns, labels, repeated = twin._more(X, y, classes, sample_weight)
             twin._learn(columns.values, labels, repeated.visits(None, twin._at_once))
@@ -264,7 +261,7 @@ class AutoVVMClassifier(
         [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.0, 0.4], [0.6, 0.0, 0.4]]
         """
         with learned_whole(self) as twin:
-            if classes is None and not hasattr(twin, "_committee"):
+            if classes is None and twin._route is None:
                 classes = y
             columns, labels, repeated = twin._more(X, y, classes, sample_weight)
             visits = repeated.predicted_visits(twin._at_once)
@@ -286,53 +283,18 @@ class AutoVVMClassifier(
         """
         with learned_whole(self) as twin:
             check_is_fitted(twin)
+            twin._go_on()
             if len(twin.classes_) < 2:
                 raise ValueError(
                     f"Found the classes {twin.classes_.tolist()!r} so far; expected at least two "
                     "before no more may come."
                 )
-            twin._committee = twin._committee.closed()
+            committee, encoder = twin._known
+            twin._known = Known(committee.closed(), encoder)
         return self
 
-    @of_one_moment
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each row: the mix of what experts say."""
-        check_is_fitted(self)
-        columns = self._checked_rows(X).values
-        return np.concatenate(
-            [
-                predict(
-                    self._committee,
-                    self._narrowed(self._encoder.scale([values[rows] for values in columns])),
-                )
-                for rows in self._pieces(len(columns[0]))
-            ]
-        )
-
-    @of_one_moment
-    def predict(self, X: Any) -> Labels:
-        """Return the most probable class of each row."""
-        check_is_fitted(self)
-        labels: Labels = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        return labels
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`; never less than that of the smallest number."""
-        logarithms: Array = np.log(np.maximum(self.predict_proba(X), _LEAST))
-        return logarithms
-
-    @of_one_moment
-    def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the second of two classes, or of each class, one column each."""
-        logs = self.predict_log_proba(X)
-        if logs.shape[1] == 1:  # there is no other class so far
-            return np.full(len(logs), np.log(_LEAST))
-        if logs.shape[1] == 2:
-            return logs[:, 1] - logs[:, 0]
-        return against_the_rest(logs)
-
     def _forget(self) -> None:
-        for name in ("_committee", "_encoder", "_categorical", "classes_"):
+        for name in ("_route", "_categorical", "classes_"):
             self.__dict__.pop(name, None)
 
     def _more(
@@ -341,7 +303,8 @@ class AutoVVMClassifier(
         """Return what to go on with, checked; start, if nothing was learned yet."""
         as_they_come = classes is not None and np.size(classes) == 0
         declared = None if classes is None or as_they_come else checked_classes(classes)
-        first = not hasattr(self, "_committee")
+        first = self._route is None
+        self._go_on()
         if not first and as_they_come and not self._committee.takes_new_classes:
             raise ValueError(
                 "`classes=[]` lets classes come as they come; expected only those known, which "
@@ -361,30 +324,33 @@ class AutoVVMClassifier(
         return columns, labels, repeated
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
-        self._encoder = Encoder(columns.categorical, bool(self.scale), columns.times)
-        self._categorical = columns.categorical
         n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
+        most = statistics_for(n_classes)
+        encoder = Encoder(columns.categorical, bool(self.scale), columns.times, most)
+        self._categorical = columns.categorical
         usual = usual_budget(len(columns.categorical), n_classes)
         budget = float(usual if self.budget is None else self.budget)
-        experts, feature_space = plan(
-            self._wanted(), self._encoder, n_classes, budget, self.n_frequencies,
-            int(self.random_state),
-        )  # fmt: skip
-        self._committee = Committee.start(experts, feature_space, classes)
+        enough, seed = ENOUGH if self.experts is None else 0, int(self.random_state)
+        wanted = self._wanted(encoder)
+        planned = plan(wanted, encoder, n_classes, budget, self.n_frequencies, seed, enough)
+        self._known = Known(Committee.start(*planned, classes), encoder)
         self.classes_ = self._committee.classes
 
     def _learn(
         self, columns: list[Any], labels: Labels, visits: Iterator[Visits], predict: bool = False
     ) -> Array:
         """Learn rows; return what was said of each before, if that is asked for."""
-        stage = Stage(copy(self._encoder), self._committee, self._narrowed)
+        route = self._route
+        assert route is not None
+        committee, encoder = route.known
+        stage = Stage(copy(encoder), committee, route.narrowed)
         predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
-        self._encoder, self._committee = stage.encoder, stage.committee
-        self.classes_ = self._committee.classes
+        self._known = Known(stage.committee, stage.encoder)
+        self.classes_ = stage.committee.classes
         return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
-        columns = self._checked_rows(X, reset=not hasattr(self, "_committee"))
+        columns = self._checked_rows(X, reset=self._route is None)
         return columns, checked_labels(y, len(columns.values[0]))
 
     def _check_learned(self) -> Labels:

@@ -13,6 +13,7 @@ from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.experts import Expert
 from virtualvector.auto.feature_space import FeatureSpace, View
 from virtualvector.auto.history import History
+from virtualvector.auto.pool import Pool
 from virtualvector.concurrency import computed_once
 from virtualvector.kernels import calibration
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -20,7 +21,6 @@ from virtualvector.types import Array, Labels
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
-LONG_BLOCK = 64 * BLOCK  # rows at once where there is nothing to decide; bounds the memory
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Committee:
     weights: Array  # of all experts; those asleep have none, the others sum to one
     awake: NDArray[np.bool_]
     evidence: Array  # log-probability that each gave to what came while it was awake
-    corrections: Array  # how much each way to correct the mix is trusted
+    pool: Pool
+    corrections: Array  # how much each way to correct the mix, or the pool, is trusted
     drift: DriftDetector
     history: History
     n_rows: int = 0
@@ -64,6 +65,7 @@ class Committee:
             weights=np.full(n, 1.0 / n),
             awake=np.ones(n, bool),
             evidence=np.zeros(n),
+            pool=Pool.start(n),
             corrections=calibration.first_weights(),
             drift=DriftDetector(),
             history=History(),
@@ -121,12 +123,3 @@ class Committee:
     def view(self, e: Any) -> View:
         """Return what expert e sees of a row."""
         return self.feature_space.view(self.experts[e])
-
-    def seen(self, inputs: Array) -> dict[View, Array]:
-        """Return what those awake see of each row; inputs that did not come yet are zeros."""
-        n_inputs = self.feature_space.n_inputs
-        if inputs.shape[1] != n_inputs:
-            there = inputs[:, :n_inputs]
-            inputs = np.zeros((len(inputs), n_inputs))
-            inputs[:, : there.shape[1]] = there
-        return self.feature_space.look((self.view(e) for e in np.flatnonzero(self.awake)), inputs)

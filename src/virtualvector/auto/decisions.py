@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 
-PATIENCE = 256  # rows that all experts have, from the start or an alarm, to show what they can
-FEWEST = 0.25  # the share of experts that stay awake for good
+PATIENCE = 400  # rows that all experts have, from the start or an alarm, to show what they can
+FEWEST = 0.3  # the share of experts that stay awake for good
 FRESH_SHARE = 0.05  # of the weight, to those that begin
 HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
 TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
+LARGEST_SHARE = 0.5  # of the budget, for one that grows: the others see what it does not
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
 
 
@@ -44,13 +46,14 @@ def _begin_anew(committee: Committee) -> Committee:
         weights=np.append(np.full(n, FRESH_SHARE / n), (1.0 - FRESH_SHARE) * of_kept),
         awake=np.ones(n + len(kept), bool),
         evidence=np.append(np.zeros(n), committee.evidence[kept]),
+        pool=committee.pool.without(_all_but(committee, kept)).of(kept).joined(n, 0),
         calm_since=committee.n_rows,
         grown_at=committee.n_rows,
     )
 
 
 def _put_to_sleep(committee: Committee) -> Committee:
-    """Let the worst fall asleep: half of all after 1000 calm rows, three quarters after 4000.
+    """Let the worst fall asleep: half of all after 1600 calm rows, seven tenths after 4400.
 
     One that forgets stays awake, to notice when the stream drifts away slowly. In any case the
     budget is kept, once all have had time to show what they can.
@@ -58,20 +61,39 @@ def _put_to_sleep(committee: Committee) -> Committee:
     calm = committee.n_rows - committee.calm_since
     share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
     most = max(1, int(share * len(committee.experts)))
-    order = [
-        e for e in np.argsort(-committee.weights, kind="stable").tolist() if committee.awake[e]
-    ]
+    order = _order(committee)
     forgetful = _best_forgetful(committee)
     if forgetful is not None and forgetful != order[0]:
         order.remove(forgetful)
         order.insert(1, forgetful)
         most += share > FEWEST  # not at the cost of others yet
-    costs = np.cumsum([committee.operations_of(committee.experts[e]) for e in order])
-    affordable = max(1, int(np.searchsorted(costs, committee.feature_space.budget, "right")))
     awake = np.zeros_like(committee.awake)
-    awake[order[: min(most, affordable)]] = True
+    awake[_affordable(committee, order)[:most]] = True
     weights = np.where(awake, committee.weights, 0.0)
-    return replace(committee, awake=awake, weights=weights / weights.sum())
+    pool = committee.pool.without(committee.awake & ~awake)
+    return replace(committee, awake=awake, weights=weights / weights.sum(), pool=pool)
+
+
+def _affordable(committee: Committee, order: list[int]) -> list[int]:
+    """Return who can be awake within the budget: the first, and then whoever still fits."""
+    kept, left = order[:1], committee.feature_space.budget - _cost(committee, order[0])
+    for e in order[1:]:
+        if (cost := _cost(committee, e)) <= left:
+            kept.append(e)
+            left -= cost
+    return kept
+
+
+def _cost(committee: Committee, e: int) -> float:
+    return committee.operations_of(committee.experts[e])
+
+
+def _order(committee: Committee) -> list[int]:
+    """Return who is awake: whom the mix trusts most and whom the pool can spare least, in turn."""
+    trusted = np.argsort(-committee.weights, kind="stable").tolist()
+    needed = np.argsort(-committee.pool.importance(), kind="stable").tolist()
+    in_turn = dict.fromkeys(e for both in zip(trusted, needed, strict=True) for e in both)
+    return [e for e in in_turn if committee.awake[e]]
 
 
 def _fork(committee: Committee) -> Committee:
@@ -97,7 +119,8 @@ def _grow(committee: Committee) -> Committee:
     too_soon = committee.n_rows - max(committee.calm_since, committee.grown_at) < JOINING
     if expert.bandwidth is None or too_soon or larger in committee.experts:
         return committee
-    if committee.operations + committee.operations_of(larger) > committee.feature_space.budget:
+    cost, budget = committee.operations_of(larger), committee.feature_space.budget
+    if cost > LARGEST_SHARE * budget or committee.operations + cost > budget:
         return committee
     n_weights = committee.feature_space.n_weights(expert)
     n_more = committee.feature_space.n_weights(larger) - n_weights
@@ -117,7 +140,14 @@ def _with_heirs(committee: Committee, heirs: dict[Expert, OneVsRest]) -> Committ
         weights=np.append(weights, np.full(n, FRESH_SHARE * committee.weights[best] / n)),
         awake=np.append(committee.awake, np.ones(n, bool)),
         evidence=np.append(committee.evidence, np.full(n, committee.evidence[best])),
+        pool=committee.pool.joined(0, n),
     )
+
+
+def _all_but(committee: Committee, kept: list[int]) -> NDArray[np.bool_]:
+    others = np.ones(len(committee.experts), bool)
+    others[kept] = False
+    return others
 
 
 def _best(committee: Committee) -> int:

@@ -27,6 +27,8 @@ class Expert(NamedTuple):
     detail: int = 1  # how many times as many Fourier features as usual
     merge_pairs: int = 0  # closest pairs of points that are tried to merge
     eviction: str = "divergence"  # which point goes, by that, by "margin", or the "oldest"
+    columns: int = 0  # that each Fourier feature sees, taken at random; 0: all
+    squares: bool = False  # whether it sees those of numbers too; without Fourier features only
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
@@ -75,7 +77,13 @@ def check_expert(expert: Expert) -> None:
         raise ValueError(f"found detail = {detail!r}; expected 1 or more")
     if expert.eviction not in EVICTION:
         raise ValueError(f"found eviction = {expert.eviction!r}; expected one of {[*EVICTION]}")
-    for name in ("buffer_size", "merge_pairs"):
+    if expert.columns < 0 or (expert.columns and bandwidth is None):
+        raise ValueError(
+            f"found columns = {expert.columns!r}; expected 0, or 1 or more with a bandwidth"
+        )
+    if expert.squares and bandwidth is not None:
+        raise ValueError(f"found squares with bandwidth = {bandwidth!r}; expected None")
+    for name in ("buffer_size", "merge_pairs", "columns"):
         if not isinstance(getattr(expert, name), Integral):
             raise ValueError(f"found {name} = {getattr(expert, name)!r}; expected a whole number")
     check_settings(expert.settings())
@@ -95,7 +103,10 @@ def describe(expert: Expert) -> str:
     >>> describe(Expert(None, 1.0, buffer_size=10, eviction="oldest"))
     'linear, s² 1, 10 points, eviction by oldest'
     """
-    words = ["linear" if expert.bandwidth is None else f"rbf ×{expert.bandwidth:g}"]
+    curved = "squares" if expert.squares else "linear"
+    words = [curved if expert.bandwidth is None else f"rbf ×{expert.bandwidth:g}"]
+    if expert.columns:
+        words.append(f"{expert.columns} column{'s' * (expert.columns > 1)} each")
     words.append(f"s² {expert.margin_noise:g}")
     if expert.label_noise:
         words.append(f"ε {expert.label_noise:g}")
@@ -132,11 +143,11 @@ def usual_budget(n_columns: int, n_classes: int) -> float:
 
     Of very many columns no more than a linear expert takes that has 1,400: 16 MB each.
     """
-    return min(3e5 + 3e3 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 4.0)
+    return min(1.5e6 + 1.5e4 * n_columns, _MOST_USUAL) * max(1.0, n_classes / 3.5)
 
 
 def affordable_frequencies(
-    experts: Sequence[Expert], n_inputs: int, n_classes: int, budget: float
+    experts: Sequence[Expert], n_inputs: int, n_classes: int, budget: float, n_numbers: int = 0
 ) -> int:
     """Return how many frequencies experts can have if all stay within a budget's share.
 
@@ -146,24 +157,48 @@ def affordable_frequencies(
     with_frequencies = sum(expert.bandwidth is not None for expert in experts)
     if with_frequencies == 0:
         return 0
+    widths = {True: n_inputs + n_numbers + 1, False: n_inputs + 1}
     fixed = sum(
-        operations(expert, n_inputs + 1 if expert.bandwidth is None else 0) for expert in experts
+        operations(expert, widths[expert.squares] if expert.bandwidth is None else 0)
+        for expert in experts
     )
     left = max(STARTING_SHARE * budget / n_posteriors(n_classes) - fixed, 0.0)
     n_weights = math.sqrt(left / (2.0 * with_frequencies))
     return int(min(max((n_weights - n_inputs - 1) / 2.0, FEWEST_FREQUENCIES), MOST_FREQUENCIES))
 
 
-# Little noise or much, planes or curves, steady or drifting. What is in the list was picked by how
-# well the best of it does on the streams of benchmarks/streams.py.
+# Little noise or much, planes or curves of one column, of two or of all. What is in the list was
+# picked by how well the pool of it does on the streams of benchmarks/streams.py.
 DEFAULT = (
     Expert(None, 1.0, buffer_size=3),
     Expert(None, 1.0, label_noise=0.02),
     Expert(None, 3.0, label_noise=0.02),
-    Expert(0.25, 0.3, label_noise=0.02),
-    Expert(0.5, 0.01),
+    Expert(None, 1.0, label_noise=0.02, squares=True),
     Expert(0.5, 0.1),
-    Expert(0.5, 0.1, label_noise=0.02),
-    Expert(1.0, 0.03, label_noise=0.02),
+    Expert(0.5, 0.01),
+    Expert(0.25, 0.1, label_noise=0.02, columns=1),
     Expert(1.0, 0.3, label_noise=0.02),
+    Expert(0.25, 0.3, label_noise=0.02),
+    Expert(0.25, 0.1, label_noise=0.02, columns=2),
+    Expert(0.5, 0.01, columns=1),
 )
+
+
+def usual_experts(n_numbers: int, n_categorical: int) -> tuple[Expert, ...]:
+    """Return the experts for a table of so many columns: those that see something of their own.
+
+    Examples
+    --------
+    >>> from virtualvector.auto.experts import DEFAULT, usual_experts
+    >>> set(DEFAULT) - set(usual_experts(2, 0)) == {e for e in DEFAULT if e.columns == 2}
+    True
+    >>> any(e.squares or e.columns == 1 for e in usual_experts(0, 3))
+    False
+    """
+    n_columns = n_numbers + n_categorical
+    return tuple(
+        expert
+        for expert in DEFAULT
+        if (n_numbers > 0 or not (expert.squares or expert.columns == 1))
+        and expert.columns < n_columns
+    )

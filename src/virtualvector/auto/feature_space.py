@@ -1,4 +1,4 @@
-"""What experts see of a row: its inputs, and random Fourier features of them."""
+"""What experts see of a row: its inputs, and squares or random Fourier features of them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from virtualvector.auto.experts import Expert, n_posteriors, operations
+from virtualvector.auto.views import Recipe, Views
 from virtualvector.features import RandomFourierFeatures
-from virtualvector.features.fourier import phases_of
-from virtualvector.kernels.fourier import write_fourier_features
+from virtualvector.features.categories import SLOTS
+from virtualvector.kernels.views import LARGEST
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.types import Array, Labels
 
 LINEAR_SHARE = 0.5  # length of the columns beside that of the Fourier features
-_LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
 
 
 class View(NamedTuple):
-    """What experts see of a row: its inputs, and Fourier features of a bandwidth."""
+    """What experts see of a row: its inputs, and squares, or Fourier features of a bandwidth."""
 
     bandwidth: float | None
     n_frequencies: int
+    columns: int = 0  # that each frequency sees; 0: all
+    squares: bool = False
 
 
 class FeatureSpace(NamedTuple):
@@ -36,6 +39,7 @@ class FeatureSpace(NamedTuple):
     budget: float  # multiplications per row
     seed: int = 0
     most_inputs: int = 0  # that there may ever be, if more than now
+    n_numbers: int = 0  # inputs that are numbers, the first ones; others are categories
 
     def wider(self, n_inputs: int) -> FeatureSpace:
         """Return the same with room for more inputs than now, and for some to come."""
@@ -46,51 +50,54 @@ class FeatureSpace(NamedTuple):
 
     def view(self, expert: Expert) -> View:
         """Return what an expert sees."""
-        n_frequencies = 0 if expert.bandwidth is None else expert.detail * self.n_frequencies
-        return View(expert.bandwidth, n_frequencies)
+        if expert.bandwidth is None:
+            return View(None, 0, 0, expert.squares)
+        return View(expert.bandwidth, expert.detail * self.n_frequencies, expert.columns)
 
     def look(self, views: Iterable[View], inputs: Array) -> dict[View, Array]:
         """Return what is seen of each row: Fourier features, the inputs, and more of the former.
 
         Whoever sees more sees the same at the same places, and more behind it.
         """
-        views = sorted(set(views), key=lambda view: -view.n_frequencies)
-        n_parts = views[0].n_frequencies // self.n_frequencies if self.n_frequencies else 0
-        phases = [self._phases(inputs, part) for part in range(n_parts)]
-        widest: dict[float | None, Array] = {None: inputs}
-        seen = {}
-        for view in views:
-            if view.bandwidth not in widest:
-                widest[view.bandwidth] = self._fourier_features(view, inputs, phases)
-            seen[view] = widest[view.bandwidth][:, : 2 * view.n_frequencies + self.n_inputs]
-        return seen
+        room = self.views(views, len(inputs))
+        room.inputs[:] = inputs
+        return room.look(len(inputs))
 
-    def _phases(self, inputs: Array, part: int) -> Array:
-        frequencies = _frequencies(
-            self.n_frequencies, max(self.n_inputs, self.most_inputs), self.seed + part
-        )
-        # An input that nothing is in yet would add nothing to a phase.
-        return phases_of(np.clip(inputs, -_LARGEST, _LARGEST), frequencies[:, : inputs.shape[1]])
+    def views(self, views: Iterable[View], n_rows: int) -> Views:
+        """Return room for what is seen of so many rows."""
+        recipes = {view: self._recipe(view) for view in views}
+        return Views(n_rows, self.n_inputs, recipes, self.frequencies)
 
-    def _fourier_features(self, view: View, inputs: Array, phases: list[Array]) -> Array:
-        assert view.bandwidth is not None
-        scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), _LARGEST)
-        seen = np.empty((len(inputs), 2 * view.n_frequencies + self.n_inputs))
-        start = 0
-        for part in range(view.n_frequencies // self.n_frequencies):
-            write_fourier_features(
-                phases[part], scale, seen[:, start : start + 2 * self.n_frequencies]
-            )
-            start += 2 * self.n_frequencies
-            if part == 0:
-                np.multiply(self._linear_scale, inputs, out=seen[:, start : start + self.n_inputs])
-                start += self.n_inputs
-        return seen
+    def _recipe(self, view: View) -> Recipe:
+        if view.bandwidth is None:
+            return Recipe((), 1.0, 1.0, self.n_numbers if view.squares else 0)
+        scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), LARGEST)
+        parts = range(view.n_frequencies // self.n_frequencies)
+        return Recipe(tuple((view.columns, part) for part in parts), scale, self._linear_scale)
+
+    def frequencies(self, drawn: tuple[int, int]) -> Array:
+        """Return the frequencies that see so many columns each, of a part of the features.
+
+        They are for all inputs that may ever come: one that nothing is in yet adds nothing to a
+        phase.
+        """
+        columns, part = drawn
+        n_inputs = max(self.n_inputs, self.most_inputs)
+        if columns == 0:
+            return _frequencies(self.n_frequencies, n_inputs, self.seed + part)
+        # A category is a column of its own here: of each column of categories, about two.
+        n_categories = (n_inputs - self.n_numbers) * 2 // SLOTS
+        n_columns = self.n_numbers + (n_categories if columns > 1 else 0)
+        few = _frequencies_of_few(self.n_frequencies, n_columns, columns, self.seed + part)
+        frequencies = np.zeros((self.n_frequencies, n_inputs))
+        frequencies[:, :n_columns] = math.sqrt(self.spread / columns) * few[:, :n_inputs]
+        return frequencies
 
     def linear_part(self, expert: Expert) -> tuple[slice, float]:
         """Return which weights of an expert are those of the inputs, and what these come times."""
         if expert.bandwidth is None:
-            return slice(0, self.n_inputs), 1.0
+            start = self.n_numbers if expert.squares else 0
+            return slice(start, start + self.n_inputs), 1.0
         start = 2 * self.n_frequencies
         return slice(start, start + self.n_inputs), self._linear_scale
 
@@ -100,7 +107,9 @@ class FeatureSpace(NamedTuple):
 
     def n_weights(self, expert: Expert) -> int:
         """Return how many weights a posterior of an expert has."""
-        return 2 * self.view(expert).n_frequencies + self.n_inputs + 1
+        view = self.view(expert)
+        n_squares = self.n_numbers if view.squares else 0
+        return 2 * view.n_frequencies + n_squares + self.n_inputs + 1
 
     def prior(self, expert: Expert, classes: Labels | None) -> OneVsRest:
         """Return what an expert knows before the first row."""
@@ -115,4 +124,19 @@ class FeatureSpace(NamedTuple):
 def _frequencies(n_frequencies: int, n_inputs: int, seed: int) -> Array:
     fourier = RandomFourierFeatures(n_frequencies, bandwidth=1.0, random_state=seed)
     frequencies: Array = fourier.fit(np.zeros((1, n_inputs))).frequencies_
+    return frequencies
+
+
+@cache
+def _frequencies_of_few(n_frequencies: int, n_columns: int, of_each: int, seed: int) -> Array:
+    """Return frequencies that see a few columns each, all columns about equally often."""
+    random = check_random_state(seed)
+    frequencies = np.zeros((n_frequencies, n_columns))
+    of_each = min(of_each, n_columns)
+    at_once = n_columns // of_each if of_each else n_frequencies
+    for start in range(0, n_frequencies, at_once):
+        order = random.permutation(n_columns)
+        for k in range(start, min(start + at_once, n_frequencies)):
+            some = order[(k - start) * of_each : (k - start + 1) * of_each]
+            frequencies[k, some] = random.standard_normal(of_each)
     return frequencies

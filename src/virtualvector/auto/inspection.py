@@ -19,7 +19,8 @@ def n_bytes(committee: Committee) -> int:
     arrays = {id(array): array.nbytes for state in states_of(committee) for array in state}
     unseen = [each.unseen for each in committee.posteriors if each.unseen is not None]
     arrays |= {id(array): array.nbytes for state in unseen for array in state}
-    trust = (committee.weights, committee.awake, committee.evidence, committee.corrections)
+    weights = (committee.weights, committee.awake, committee.evidence, committee.corrections)
+    trust = [*weights, *committee.pool]
     return sum(arrays.values()) + sum(array.nbytes for array in trust)
 
 

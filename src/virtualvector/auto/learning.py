@@ -1,34 +1,57 @@
-"""Rows through a committee: what it says of them, and what it learns of them."""
+"""Tables through a committee: what it says of rows, and what it learns of them."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any
+from operator import methodcaller
 
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.auto.committee import BLOCK, LONG_BLOCK, SHARE, Committee
-from virtualvector.auto.decisions import end_block
-from virtualvector.auto.history import History, HistoryEntry
-from virtualvector.kernels import calibration
-from virtualvector.kernels.mixing import mix
+from virtualvector.auto.committee import BLOCK, Committee
+from virtualvector.auto.working import WorkingCommittee, opinions_of
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.opinions import conclude_at
 from virtualvector.posterior import WHOLE
 from virtualvector.types import Array, Labels
 
+AT_ONCE = 8 * BLOCK  # rows that are looked at before they are predicted; bounds the memory
+
 
 def predict(committee: Committee, inputs: Array) -> Array:
-    """Return the mixed probability of each class."""
-    wide = committee.wide_enough(inputs.shape[1])
-    seen = wide.seen(inputs)
-    mixed = np.zeros((len(inputs), len(committee.classes)))
-    for e in np.flatnonzero(committee.awake):
-        mixed += committee.weights[e] * wide.posteriors[e].probabilities(seen[committee.view(e)])
-    if committee.alone:
-        return mixed
-    nothing = np.zeros(0, np.int64)
-    return _corrected(mixed, nothing, WHOLE, committee.corrections.copy(), learn=False)
+    """Return the mixed probability of each class; a row's does not depend on other rows."""
+    room = committee.feature_space.n_inputs
+    n_used = _inputs_used(inputs, room)
+    if not n_used.any():
+        return _predict(committee, inputs)
+    predicted = np.zeros((len(inputs), len(committee.classes)))
+    rooms = [committee.feature_space.wider(n).n_inputs for n in n_used.tolist()]
+    for n_inputs in set(rooms):
+        rows = np.flatnonzero(np.array(rooms) == n_inputs)
+        predicted[rows] = _predict(committee.wide_enough(n_inputs), inputs[rows])
+    return predicted
+
+
+def _predict(committee: Committee, inputs: Array) -> Array:
+    """Do so where there is room for the inputs of all rows."""
+    awake: list[int] = np.flatnonzero(committee.awake).tolist()
+    n = min(len(inputs), AT_ONCE)
+    views = committee.feature_space.views((committee.view(e) for e in awake), n)
+    opinions = opinions_of(committee, n)
+    table = StructTable(opinions)
+    width = min(inputs.shape[1], views.inputs.shape[1])
+    predicted = np.empty((len(inputs), len(committee.classes)))
+    for start in range(0, len(inputs), n):
+        some = inputs[start : start + n, :width]
+        size = len(some)
+        views.inputs[:size, :width] = some
+        seen = views.look(size)
+        for place, e in enumerate(awake):
+            rows = seen[committee.view(e)][:size]
+            opinions.of_experts[place, :size] = committee.posteriors[e].probabilities(rows)
+        conclude_at(table.address, size, False)
+        predicted[start : start + size] = opinions.predicted[:size]
+    return predicted
 
 
 def learn(
@@ -45,30 +68,37 @@ def learn(
     however the stream is cut into calls. Of a row with a power, all likelihoods are raised to
     it; it is one row all the same.
     """
-    classes = (
-        np.union1d(committee.classes, labels) if committee.takes_new_classes else committee.classes
-    )
+    may_be_new = committee.takes_new_classes
+    classes = np.union1d(committee.classes, labels) if may_be_new else committee.classes
+    known = committee.classes
     predicted = np.zeros((len(inputs), len(classes)))
-    start, n_used = 0, _inputs_used(inputs, committee.feature_space.n_inputs)
+    n_used = np.maximum.accumulate(_inputs_used(inputs, committee.feature_space.n_inputs))
+    working, start = WorkingCommittee(committee), 0
     for stop in _stops(committee, labels, n_used):
-        rows, before = slice(start, stop), committee.wide_enough(n_used[start])
-        known = not committee.takes_new_classes or bool(np.isin(labels[start], before.classes))
-        committee = before if known else before.welcome(labels[start : start + 1])
-        committee, of_known = _learn(committee, inputs[rows], labels[rows], powers[rows], pool)
-        predicted[rows, np.searchsorted(classes, committee.classes)] = of_known
-        if not known:
+        rows = slice(start, stop)
+        if n_used[start] > working.inputs.shape[1]:
+            working.become(methodcaller("wide_enough", n_used[start]))
+        new = labels[start : start + 1]
+        is_new = may_be_new and not np.isin(new[0], known)
+        before = working.known(copied=False) if is_new else None
+        if before is not None:
+            of_known = predict(before, inputs[start : start + 1]) if len(known) else None
+            working.become(methodcaller("welcome", new))
+        at = np.searchsorted(classes, working.classes)
+        predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], pool)
+        if before is not None:
             predicted[start] = 0.0
-            if len(before.classes):
-                before_it = np.searchsorted(classes, before.classes)
-                predicted[start, before_it] = predict(before, inputs[start : start + 1])[0]
+            if of_known is not None:
+                predicted[start, np.searchsorted(classes, known)] = of_known[0]
+            known = np.union1d(known, new) if len(known) else new
         start = stop
-    return committee, predicted
+    return working.known(copied=False), predicted
 
 
 def _stops(committee: Committee, labels: Labels, n_used: NDArray[np.int64]) -> list[int]:
     """Return where blocks end, and where a new class or more inputs than expected come next."""
-    n, block = len(labels), LONG_BLOCK if committee.alone else BLOCK
-    stops = set(range(block - committee.n_rows % block, n, block)) | {n}
+    n = len(labels)
+    stops = set(range(BLOCK - committee.n_rows % BLOCK, n, BLOCK)) | {n}
     if committee.takes_new_classes:
         values, first = np.unique(labels, return_index=True)
         stops |= {int(f) for f in first[~np.isin(values, committee.classes)] if f > 0}
@@ -80,73 +110,8 @@ def _stops(committee: Committee, labels: Labels, n_used: NDArray[np.int64]) -> l
     return sorted(stops)
 
 
-def _learn(
-    committee: Committee,
-    inputs: Array,
-    labels: Labels,
-    powers: Array,
-    pool: ThreadPoolExecutor | None,
-) -> tuple[Committee, Array]:
-    """Learn rows of one block."""
-    seen = committee.seen(inputs)
-    awake: list[int] = np.flatnonzero(committee.awake).tolist()
-
-    def learn(e: int) -> Any:
-        return committee.posteriors[e].predict_then_learn(seen[committee.view(e)], labels, powers)
-
-    results = list(pool.map(learn, awake) if pool else map(learn, awake))
-    of_experts = np.array([each.probabilities for _, each in results])
-    mixed = np.empty(of_experts.shape[1:])
-    weights, evidence = committee.weights.copy(), committee.evidence.copy()
-    of_awake, evidence_of_awake = weights[awake], evidence[awake]
-    observed = np.searchsorted(committee.classes, labels)
-    # Added up row by row, so that sums do not depend on how calls are cut.
-    tally = np.array([committee.drift.excess, committee.drift.variance])
-    share = 0.0 if committee.alone else SHARE
-    mix(of_experts, observed, powers, of_awake, evidence_of_awake, share, tally, mixed)
-    corrections = committee.corrections.copy()
-    predicted = (
-        of_experts[0]
-        if committee.alone
-        else _corrected(mixed, observed, powers, corrections, learn=True)
-    )
-    evidence[awake] = evidence_of_awake
-    if not committee.alone:  # rounding would make something else of a weight of one
-        weights[awake] = of_awake
-    posteriors = list(committee.posteriors)
-    for e, (posterior, _) in zip(awake, results, strict=True):
-        posteriors[e] = posterior
-    learned = replace(
-        committee,
-        posteriors=tuple(posteriors),
-        weights=weights,
-        evidence=evidence,
-        corrections=corrections,
-        drift=committee.drift._replace(excess=float(tally[0]), variance=float(tally[1])),
-        n_rows=committee.n_rows + len(labels),
-    )
-    if committee.alone:
-        certain = HistoryEntry(learned.n_rows, dict.fromkeys(committee.experts, 1.0))
-        return replace(learned, history=History((certain,))), predicted
-    return (end_block(learned) if learned.n_rows % BLOCK == 0 else learned), predicted
-
-
 def _inputs_used(inputs: Array, room: int) -> NDArray[np.int64]:
-    """Return how many inputs there are up to each row; 0 where there is room for them anyway."""
+    """Return how many inputs each row has; 0 where there is room for them anyway."""
     used = np.arange(room + 1, inputs.shape[1] + 1)
-    return np.maximum.accumulate(((inputs[:, room:] != 0.0) * used).max(axis=1, initial=0))
-
-
-def _corrected(
-    mixed: Array, observed: NDArray[np.int64], row_powers: Array, weights: Array, learn: bool
-) -> Array:
-    """Return what is stated in place of a mix; learn from what came in place."""
-    predicted = np.empty_like(mixed)
-    powers, shares = calibration.POWERS, calibration.SHARES
-    work = np.empty((len(powers) + 1, mixed.shape[1]))
-    calibration.correct(
-        mixed, observed, row_powers, powers, shares, weights, calibration.SHARE, learn, work,
-        predicted,
-    )  # fmt: skip
-    predicted /= predicted.sum(axis=1, keepdims=True)  # or rounding would leave more than one
-    return predicted
+    n_used: NDArray[np.int64] = ((inputs[:, room:] != 0.0) * used).max(axis=1, initial=0)
+    return n_used

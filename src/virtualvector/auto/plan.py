@@ -25,6 +25,8 @@ from virtualvector.features.encoder import Encoder
 
 EXCESS = 3.0  # times the budget that all together may take before the worst fall asleep
 FEWEST = 3  # experts to have before rows are narrowed for them: one alone may be too bold
+MANY = 8  # experts; no more by default, unless there are
+ENOUGH = 60  # frequencies for them
 NARROWEST = 8  # inputs
 CATEGORIES_TO_EXPECT = 2  # in a column of them, to begin with
 
@@ -43,6 +45,7 @@ def plan(
     budget: float,
     n_frequencies: int | None,
     seed: int,
+    enough: int = 0,
 ) -> Plan:
     """Return as many experts as fit, the first ones first; for very wide rows, a few on a sketch.
 
@@ -60,6 +63,8 @@ def plan(
         Of Fourier features; None: as many as the budget allows.
     seed : int
         Of the frequencies.
+    enough : int
+        Frequencies to have before there are more than `MANY` experts.
 
     Returns
     -------
@@ -68,29 +73,39 @@ def plan(
     """
     n_inputs = encoder.n_inputs + CATEGORIES_TO_EXPECT * sum(encoder.categorical)
     most_inputs, limit = encoder.most_inputs, EXCESS * budget / n_posteriors(n_classes)
-    kept = _affordable(experts, n_inputs, n_frequencies, limit)
+    n_numbers = len(encoder.counts)
+    kept = _affordable(experts, n_inputs, n_frequencies, limit, n_numbers)
     n_least = min(FEWEST, len(experts))
     if len(kept) < n_least or operations(kept[0], most_inputs + 1) > limit:
-        linear = [expert for expert in experts if expert.bandwidth is None]
+        linear = [expert for expert in experts if expert.bandwidth is None and not expert.squares]
         kept = tuple(linear[:n_least] or experts[:1])
         width = _affordable_width(kept, n_frequencies, limit)
         if width < most_inputs:
-            n_inputs = most_inputs = width
+            n_inputs = most_inputs = n_numbers = width
     if n_frequencies is None:
-        n_frequencies = affordable_frequencies(kept, n_inputs, n_classes, budget)
+        while len(kept) > MANY and enough > affordable_frequencies(
+            kept, n_inputs, n_classes, budget, n_numbers
+        ):
+            kept = kept[:-1]
+        n_frequencies = affordable_frequencies(kept, n_inputs, n_classes, budget, n_numbers)
     feature_space = FeatureSpace(
-        n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs
+        n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs, n_numbers
     )
     return Plan(kept, feature_space)
 
 
 def _affordable(
-    experts: Sequence[Expert], n_inputs: int, n_frequencies: int | None, limit: float
+    experts: Sequence[Expert],
+    n_inputs: int,
+    n_frequencies: int | None,
+    limit: float,
+    n_numbers: int,
 ) -> tuple[Expert, ...]:
     """Return the first experts that fit together; who would be too much is left out."""
     kept, left = [], limit
     for expert in experts:
-        cost = operations(expert, _n_weights(expert, n_inputs, n_frequencies))
+        n_squares = n_numbers if expert.squares else 0
+        cost = operations(expert, _n_weights(expert, n_inputs, n_frequencies) + n_squares)
         if cost <= left:
             kept.append(expert)
             left -= cost

@@ -67,7 +67,7 @@ class Stage:
         self, cells: list[Any], labels: Labels, some: Visits, pool: ThreadPoolExecutor | None
     ) -> Array:
         if some.learned:
-            inputs = self.narrowed(self.encoder.learn(cells))
+            inputs = self.narrowed(self.encoder.learn(cells, labels[some.which]))
             self.committee, predictions = learn(
                 self.committee, inputs, labels[some.which], pool, some.powers
             )

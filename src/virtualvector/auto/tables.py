@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from virtualvector.auto.rows import TakesRows
 from virtualvector.concurrency import of_one_moment
 from virtualvector.dataframes import Record, is_table, validated
-from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns, categorical_columns, columns_of
 from virtualvector.values import Marks
 
 
-class TakesTables(BaseEstimator):
+class TakesTables(TakesRows):
     """What `AutoVVMClassifier` does with a table before it learns or predicts it."""
 
     categorical_features: Any
-    missing_values: Sequence[str] | None
     scale: bool
-    n_features_in_: int
-    _encoder: Encoder
 
     @of_one_moment
     def count_unseen(self, X: Any) -> NDArray[np.int64]:
@@ -63,8 +59,9 @@ class TakesTables(BaseEstimator):
             kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUSM" else np.float64
             X = validated(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
         marks = Marks(() if self.missing_values is None else self.missing_values)
-        if not reset:
-            return columns_of(X, self._encoder.kinds, marks=marks)
+        route = self._route
+        if not reset and route is not None:
+            return columns_of(X, route.kinds, marks=marks)
         if self.categorical_features is None:
             columns = columns_of(X, marks=marks)
         else:

@@ -13,14 +13,19 @@ from virtualvector.auto.committee import SHARE, Committee
 from virtualvector.auto.experts import Expert, check_expert
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.auto.history import LONGEST
-from virtualvector.features.categories import SLOTS
+from virtualvector.auto.pool import PRECISION
+from virtualvector.features import statistics
+from virtualvector.features.categories import CELLS, SLOTS
 from virtualvector.features.encoder import Encoder
 from virtualvector.kernels import calibration
+from virtualvector.kernels.log_pool import DRIFT
 from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
 from virtualvector.posterior.settings import LARGEST_COUNT
 from virtualvector.posterior.state import ROWS
+from virtualvector.types import Labels
 
 _ROUNDING = 1e-9  # of sums of weights, which every row makes anew
+_MOST_EXPONENT = 1e6
 _MOST_LOSS = 700.0  # −log of the smallest probability that counts is 691
 
 
@@ -46,7 +51,9 @@ def check_encoder(
         list(encoder.categories) == list(fresh.categories),
         "categories of the columns that are categorical",
     )
-    places = sorted(place for known in encoder.categories.values() for place in known.values())
+    places = [place for known in encoder.categories.values() for place in known.values()]
+    places += [place for inputs in encoder.statistics.places.values() for place in inputs]
+    places.sort()
     first = len(encoder.counts)
     _expect(places == list(range(first, first + len(places))), "an input for each category")
     most = max(map(len, encoder.categories.values()), default=0)
@@ -56,6 +63,7 @@ def check_encoder(
         "no more missing values than rows",
     )
     _check_scales(encoder, n_rows)
+    _check_statistics(encoder, n_rows)
 
 
 def _check_scales(encoder: Encoder, n_rows: int) -> None:
@@ -68,6 +76,38 @@ def _check_scales(encoder: Encoder, n_rows: int) -> None:
     _expect(np.all(np.abs(means) <= np.where(counts > 0, largest, 0.0)), "means of what came")
     widest = np.where(counts > 1, np.square(2.0 * largest), 0.0)
     _expect(np.all((squares >= 0) & (squares <= widest)), "squares of what came")
+
+
+def _check_statistics(encoder: Encoder, n_rows: int) -> None:
+    """Check what is known of later categories: every row counted once for each column."""
+    found, most = encoder.statistics, encoder.most_statistics
+    _expect(found.most == most and 0 <= most <= statistics.MOST, "as many statistics")
+    n_classes = 0 if found.classes is None else len(found.classes)
+    width = 1 + min(max(n_classes - 1, 0), most)
+    _expect(found.totals.shape == (width,), f"totals of {width - 1} classes")
+    observed = n_rows if n_classes else 0
+    _expect(_are_counts(found.totals) and found.totals[0] == observed, "totals of the rows")
+    for k, counts in found.counts.items():
+        full = k in encoder.categories and len(encoder.categories[k]) == SLOTS
+        _expect(full and counts.shape == (CELLS, width), "counts of a column with later categories")
+        _expect(_are_counts(counts), "counts of rows")
+        _expect(np.all(counts.sum(axis=0) <= found.totals), "no more counts than rows")
+    for k, places in found.places.items():
+        _expect(k in found.counts and len(places) < width, "an input for each class")
+
+
+def _check_classes(encoder: Encoder, classes: Labels) -> None:
+    """Raise ValueError unless statistics are of classes that are known, each of them once."""
+    counted = encoder.statistics.classes
+    if counted is not None:
+        known = np.isin(counted, classes).all() and len(np.unique(counted)) == len(counted)
+        _expect(known, "statistics of known classes")
+
+
+def _are_counts(counts: Any) -> bool:
+    """Whether counts of all rows and of those of some classes go together."""
+    whole = np.all((counts >= 0.0) & (counts == np.floor(counts)))
+    return bool(whole and np.all(counts[..., 1:].sum(axis=-1) <= counts[..., 0]))
 
 
 def check_parameters(
@@ -108,6 +148,7 @@ def check_committee(committee: Committee, encoder: Encoder) -> None:
     for name in ("weights", "awake", "evidence"):
         _expect(getattr(committee, name).shape == (n,), f"{name} of {n} experts")
     _check_feature_space(committee.feature_space, encoder)
+    _check_classes(encoder, committee.classes)
     _check_experts(committee)
     _check_trust(committee)
     _check_posteriors(committee)
@@ -122,7 +163,10 @@ def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
         narrowed or least <= room <= most == feature_space.most_inputs, f"{least} to {most} inputs"
     )
     # Frequencies are drawn for all inputs that may come.
-    _expect(narrowed or most <= SLOTS * room, "room for some categories of each column")
+    slots = SLOTS + encoder.most_statistics
+    _expect(narrowed or most <= slots * room, "room for some categories of each column")
+    n_numbers = room if narrowed else len(encoder.counts)
+    _expect(feature_space.n_numbers == n_numbers, f"{n_numbers} numbers")
     _expect(feature_space.spread == encoder.spread, f"a spread of {encoder.spread}")
     _expect(feature_space.budget > 0.0, "a budget")
     _expect(0 <= feature_space.seed < 2**32, "a seed")
@@ -149,16 +193,30 @@ def _check_trust(committee: Committee) -> None:
     weights, awake = committee.weights, committee.awake
     _expect(awake.any() and not np.any(weights[~awake]), "trust in none but who is awake")
     if committee.alone:
-        start = calibration.first_weights()
         _expect(len(weights) == 1 and weights[0] == 1.0, "all trust in the only expert")
-        _expect(np.array_equal(committee.corrections, start), "the corrections of the start")
     _expect(_sums_to_one(weights, int(awake.sum()), SHARE), "weights that sum to one")
     corrections, n_ways = committee.corrections, len(calibration.POWERS)
     _expect(corrections.shape == (n_ways,), f"{n_ways} corrections")
-    _expect(_sums_to_one(corrections, n_ways, calibration.SHARE), "corrections that sum to one")
+    # Of a file of an older format there is next to no trust in some.
+    _expect(_sums_to_one(corrections, n_ways, 0.0), "corrections that sum to one")
+    _expect(np.all(corrections > 0.0), "some trust in each correction")
+    _check_pool(committee)
     # Of a log-probability for each row: rounding may make a probability more than one.
     evidence, most = committee.evidence, _MOST_LOSS * committee.n_rows
     _expect(np.all((evidence <= _ROUNDING * most) & (evidence >= -most)), "evidence of the rows")
+
+
+def _check_pool(committee: Committee) -> None:
+    n, awake, (mean, covariance) = len(committee.experts), committee.awake, committee.pool
+    _expect(mean.shape == (n,) and covariance.shape == (n, n), f"exponents of {n} experts")
+    asleep = ~awake
+    _expect(not np.any(mean[asleep]) and not np.any(covariance[asleep]), "none of who is asleep")
+    _expect(np.all(np.abs(mean) <= _MOST_EXPONENT), "exponents that can be learned")
+    _expect(np.array_equal(covariance, covariance.T), "a symmetric covariance")
+    variances, most = np.diagonal(covariance)[awake], 1.0 / PRECISION + DRIFT * committee.n_rows
+    possible = (variances > 0.0) & (variances <= most + _ROUNDING)
+    _expect(np.all(possible), "variances of who is awake")
+    _expect(np.linalg.eigvalsh(covariance)[0] >= -_ROUNDING, "a covariance")
 
 
 def _sums_to_one(weights: Any, n: int, share: float) -> bool:

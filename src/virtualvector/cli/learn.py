@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -20,7 +20,109 @@ from virtualvector.cli.options import (
     listed,
 )
 
-KEEPING = "Keeping"
+FILES = "Files"
+
+
+class Passing(NamedTuple):
+    """How rows are gone through, as `vvm learn` was told."""
+
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS,...",
+            help="All classes that will ever come; by default those that come in the first "
+            "thousand rows.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    new_classes: Annotated[
+        bool | None,
+        typer.Option(
+            "--new-classes",
+            help="Let classes come at any time, at the cost of one more posterior.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    passes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Over the whole source. One, the default, is right: rows that are learned twice "
+            "count twice, and make probabilities too bold.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Threads for experts to learn in; changes no result.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = 1
+
+
+class Files(NamedTuple):
+    """What is written, and gone on with, as `vvm learn` was told."""
+
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Model file to write, now and then and at the end.",
+            dir_okay=False,
+            rich_help_panel=FILES,
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on where a run over this source stopped, with what it was told then; start if "
+            "there was none. If the source has grown since, learn what is new.",
+            rich_help_panel=FILES,
+        ),
+    ] = False
+    append: Annotated[
+        bool,
+        typer.Option(
+            "--append",
+            help="Learn this source on top of what the model file has learned.",
+            rich_help_panel=FILES,
+        ),
+    ] = False
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Rows after which the model file is written, beside every ten seconds.",
+            rich_help_panel=FILES,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Report to write, in one file for any browser.",
+            dir_okay=False,
+            rich_help_panel=FILES,
+        ),
+    ] = None
+
+    def check(self, source: list[str], passes: int | None) -> None:
+        """Raise for options that do not go together."""
+        if (self.resume or self.append) and self.model is None:
+            raise typer.BadParameter("--resume and --append need a --model to go on with.")
+        if self.resume and self.append:
+            raise typer.BadParameter(
+                "--resume goes on in the same source, --append with another one; expected one of "
+                "them."
+            )
+        if (passes or 1) > 1 and "-" in source:
+            raise typer.BadParameter("standard input can be read only once; expected --passes 1.")
 
 
 @takes_groups
@@ -40,86 +142,8 @@ def learn(
         ),
     ] = None,
     choice: Choice,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="All classes that will ever come; by default those that come in the first "
-            "thousand rows.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    new_classes: Annotated[
-        bool | None,
-        typer.Option(
-            "--new-classes",
-            help="Let classes come at any time, at the cost of one more posterior.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    passes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Over the whole source. One, the default, is right: rows that are learned twice "
-            "count twice, and make probabilities too bold.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Threads for experts to learn in; changes no result.",
-            rich_help_panel=LEARNING,
-        ),
-    ] = 1,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Model file to write, now and then and at the end.",
-            dir_okay=False,
-            rich_help_panel=KEEPING,
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on where a run over this source stopped, with what it was told then; start if "
-            "there was none. If the source has grown since, learn what is new.",
-            rich_help_panel=KEEPING,
-        ),
-    ] = False,
-    append: Annotated[
-        bool,
-        typer.Option(
-            "--append",
-            help="Learn this source on top of what the model file has learned.",
-            rich_help_panel=KEEPING,
-        ),
-    ] = False,
-    checkpoint_every: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Rows after which the model file is written, beside every ten seconds.",
-            rich_help_panel=KEEPING,
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html",
-            help="Report to write, in one file for any browser.",
-            dir_okay=False,
-            rich_help_panel=KEEPING,
-        ),
-    ] = None,
+    passing: Passing,
+    files: Files,
     json: JsonOption = None,
     quiet: Annotated[
         bool,
@@ -144,33 +168,34 @@ def learn(
     from virtualvector.cli.start import Asked, Mode
     from virtualvector.values import spelled
 
-    _check_together(source, model, resume, append, passes)
-    written = (("--model", model), ("--report", report), ("--json", json))
+    files.check(source, passing.passes)
+    written = (("--model", files.model), ("--report", files.report), ("--json", json))
     check_outputs(source, written, reading.format)
     choice.experts()  # wrong combinations are found before anything is read
+    classes = _if_told(passing.classes)
     options = RunOptions(
         label=columns.label,
         categorical=_if_told(columns.categorical),
         missing=_if_told(reading.missing),
         seed=reading.seed,
-        classes=tuple(sorted(map(spelled, listed(classes)))) if classes is not None else None,
-        new_classes=new_classes,
-        passes=passes,
+        classes=None if classes is None else tuple(sorted(map(spelled, classes))),
+        new_classes=passing.new_classes,
+        passes=passing.passes,
         shuffle=shuffle,
         ignore=_if_told(columns.ignore),
         id=_if_told(columns.id),
         weight=weight,
     )
-    mode = Mode.RESUME if resume else Mode.APPEND if append else Mode.NEW
+    mode = Mode.RESUME if files.resume else Mode.APPEND if files.append else Mode.NEW
     carry_out(
         Asked(source, mode, options, choice),
         Handling(
-            model=model,
-            report=report,
+            model=files.model,
+            report=files.report,
             json=json,
             quiet=quiet,
-            jobs=jobs,
-            checkpoint_every=checkpoint_every,
+            jobs=passing.jobs,
+            checkpoint_every=files.checkpoint_every,
             format=None if reading.format is None else reading.format.value,
             skip=reading.on_error is OnError.skip,
             dialect=reading.dialect,
@@ -180,17 +205,3 @@ def learn(
 
 def _if_told(texts: str | None) -> tuple[str, ...] | None:
     return None if texts is None else listed(texts)
-
-
-def _check_together(
-    source: list[str], model: Path | None, resume: bool, append: bool, passes: int | None
-) -> None:
-    """Raise for options that do not go together."""
-    if (resume or append) and model is None:
-        raise typer.BadParameter("--resume and --append need a --model to go on with.")
-    if resume and append:
-        raise typer.BadParameter(
-            "--resume goes on in the same source, --append with another one; expected one of them."
-        )
-    if (passes or 1) > 1 and "-" in source:
-        raise typer.BadParameter("standard input can be read only once; expected --passes 1.")

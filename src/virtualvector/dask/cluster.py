@@ -81,6 +81,8 @@ def client_for(client: Client | None) -> Client:
                 "found no Dask client; expected one, for instance distributed.Client(), before or "
                 "as the parameter `client`"
             ) from error
+    if client.asynchronous:
+        raise TypeError("found an asynchronous client; expected one that waits for results")
     expected = environment()
     found = client.run(environment, on_error="return")
     for worker, its_own in found.items():

@@ -49,24 +49,57 @@ def categories_of(column: Sequence[str]) -> Categories:
     return Categories(list(first), list(first.values()), which)
 
 
-def allot(found: dict[int, Categories], known: Places, n_inputs: int) -> Places:
-    """Return the inputs of all categories; new ones come behind those there are, row by row."""
+def allot(
+    found: dict[int, Categories],
+    known: Places,
+    n_inputs: int,
+    statistics: dict[int, tuple[int, ...]],
+    since: dict[int, list[int]],
+) -> tuple[Places, dict[int, tuple[int, ...]]]:
+    """Return the inputs of all categories, and of statistics of those without one.
+
+    New ones come behind those there are, row by row. Of the statistics of a column, number j has
+    its input from row ``since[k][j]`` on, but not before a category needs it.
+    """
     known = {k: dict(places) for k, places in known.items()}
-    new = [
-        (row, k, category)
-        for k, categories in found.items()
-        for row, category in zip(categories.first, categories.categories, strict=True)
-        if category not in known[k]
-    ]
-    for _, k, category in sorted(new):
-        if len(known[k]) < SLOTS:
+    n_rows = len(next(iter(found.values())).which)
+    new: list[tuple[int, int, int, str]] = []
+    for k, categories in found.items():
+        each = zip(categories.first, categories.categories, strict=True)
+        unknown = [(row, category) for row, category in each if category not in known[k]]
+        room = SLOTS - len(known[k])
+        new += [(row, k, 0, category) for row, category in unknown[:room]]
+        if k in since:
+            n_there = len(statistics.get(k, ()))
+            new += [(row, k, 1, "") for row in since[k][n_there:] if row < n_rows]
+    statistics = dict(statistics)
+    for _, k, is_statistic, category in sorted(new):
+        if is_statistic:
+            statistics[k] = (*statistics.get(k, ()), n_inputs)
+        else:
             known[k][category] = n_inputs
-            n_inputs += 1
-    return known
+        n_inputs += 1
+    return known, statistics
 
 
-def write_categories(found: dict[int, Categories], known: Places, n_inputs: int) -> Array:
-    """Return the inputs of rows; categories with none take those behind, in each row."""
+def first_without(categories: Categories, known: dict[str, int]) -> int | None:
+    """Return the first row whose category will have no input; None if all have, or will."""
+    new = [
+        row
+        for row, c in zip(categories.first, categories.categories, strict=True)
+        if c not in known
+    ]
+    room = SLOTS - len(known)
+    return new[room] if len(new) > room else None
+
+
+def write_categories(
+    found: dict[int, Categories], known: Places, n_inputs: int, directions: bool
+) -> Array:
+    """Return the inputs of rows; categories with none take those behind, in each row.
+
+    Of a column that has all its inputs, others have a direction in them, or nothing.
+    """
     n_rows = len(next(iter(found.values())).which)
     inputs = np.zeros((n_rows, n_inputs + len(found)))
     n_new = np.zeros(n_rows, np.int64)
@@ -82,7 +115,7 @@ def write_categories(found: dict[int, Categories], known: Places, n_inputs: int)
             inputs[new, n_inputs + n_new[new]] = LENGTH
             n_new[new] += 1
             continue
-        for i, category in enumerate(categories.categories):
+        for i, category in enumerate(categories.categories if directions else ()):
             if category not in known[k]:
                 inputs[np.ix_(categories.which == i, slots)] = LENGTH * _direction(category)
     return inputs[:, : n_inputs + n_new.max()]

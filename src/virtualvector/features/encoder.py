@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from virtualvector.features.categories import (
     CELLS,
+    LENGTH,
     SLOTS,
     Categories,
     allot,
     categories_of,
     cells_of,
+    first_without,
     write_categories,
 )
+from virtualvector.features.statistics import Statistics
 from virtualvector.features.times import PARTS, parts_of
 from virtualvector.kernels.scaling import scale_rows
-from virtualvector.types import Array
+from virtualvector.types import Array, Labels
 from virtualvector.values import Kind
 
 
@@ -40,8 +43,10 @@ class Encoder:
     and the hour, the day of the week and that of the year, as a sine and a cosine each.
 
     Behind the numbers there is one more input for every new category, as they come, but no more
-    than eight of a column. Later ones have a direction in these eight that is drawn at random once
-    and for all, by the category. A missing value is a category like others.
+    than eight of a column. For later ones there is an input, of each class but the first, that says
+    how the odds of the class were with the category so far; without statistics they have a
+    direction in the eight that is drawn at random once and for all, by the category. A missing
+    value is a category like others.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ class Encoder:
         Whether numbers are scaled; otherwise they are taken as they are.
     times : sequence of bool
         Which columns hold dates or times; by default none.
+    most_statistics : int
+        The most inputs of a categorical column for what was observed with its later categories.
 
     Examples
     --------
@@ -64,6 +71,7 @@ class Encoder:
     categorical: Sequence[bool]
     scaling: bool = True
     times: Sequence[bool] = ()
+    most_statistics: int = 0
     counts: Array = field(init=False)
     means: Array = field(init=False)
     squares: Array = field(init=False)
@@ -73,6 +81,7 @@ class Encoder:
     missing: NDArray[np.int64] = field(init=False)  # seen so far in each column
     # Of each categorical column, where the categories that have no input have been seen.
     seen: NDArray[np.bool_] = field(init=False)
+    statistics: Statistics = field(init=False)
 
     def __post_init__(self) -> None:
         self.times = list(self.times) or [False] * len(self.categorical)
@@ -82,6 +91,7 @@ class Encoder:
         }
         self.missing = np.zeros(len(self.categorical), np.int64)
         self.seen = np.zeros((len(self.categories), CELLS), bool)
+        self.statistics = Statistics.start(self.most_statistics)
 
     @cached_property
     def column_of_number(self) -> NDArray[np.int64]:
@@ -103,12 +113,13 @@ class Encoder:
     @property
     def n_inputs(self) -> int:
         """The number of inputs that rows have become so far."""
-        return len(self.counts) + sum(len(known) for known in self.categories.values())
+        n_categories = sum(len(known) for known in self.categories.values())
+        return len(self.counts) + n_categories + self.statistics.n_inputs
 
     @property
     def most_inputs(self) -> int:
         """The number of inputs that there can ever be."""
-        return len(self.counts) + SLOTS * len(self.categories)
+        return len(self.counts) + (SLOTS + self.most_statistics) * len(self.categories)
 
     @property
     def spread(self) -> float:
@@ -122,7 +133,7 @@ class Encoder:
             len(category.encode()) for known in self.categories.values() for category in known
         )
         arrays = (self.counts, self.means, self.squares, self.missing, self.seen)
-        return categories + sum(array.nbytes for array in arrays)
+        return categories + sum(array.nbytes for array in arrays) + self.statistics.n_bytes
 
     def labels(self, columns: Sequence[str]) -> list[str]:
         """Return what each input means, by the labels of the columns.
@@ -147,6 +158,13 @@ class Encoder:
             for k, known in self.categories.items()
             for category, place in known.items()
         }
+        classes = self.statistics.classes
+        places |= {
+            place: f"{columns[k]}: odds of {classes[j + 1]}"
+            for k, inputs in self.statistics.places.items()
+            for j, place in enumerate(inputs)
+            if classes is not None
+        }
         return labels + [places[place] for place in sorted(places)]
 
     def scale(self, columns: Sequence[Any]) -> Array:
@@ -156,9 +174,50 @@ class Encoder:
         """
         return self._inputs(columns, learn=False)
 
-    def learn(self, columns: Sequence[Any]) -> Array:
-        """Return rows as inputs, each by what is known when it comes; and learn them."""
-        return self._inputs(columns, learn=True)
+    def learn(self, columns: Sequence[Any], labels: Labels | None = None) -> Array:
+        """Return rows as inputs, each by what is known when it comes; and learn them.
+
+        The label of a row counts for later ones only; without labels there are no statistics.
+        """
+        return self._inputs(columns, learn=True, labels=labels)
+
+    def row(self, columns: Sequence[Any], label: Any = None) -> Array | None:
+        """As `scale`, of one row, in less time; with a label, as `learn`.
+
+        None, and nothing is learned, if a category or the class has not been seen, or has no input.
+
+        Examples
+        --------
+        >>> from virtualvector.features.encoder import Encoder
+        >>> inputs = Encoder([True])
+        >>> _ = inputs.learn([["NO", "SE"]])
+        >>> inputs.row([["SE"]]), inputs.row([["DK"]])
+        (array([[0. , 0.5]]), None)
+        """
+        places = [known.get(columns[k][0], -1) for k, known in self.categories.items()]
+        if -1 in places or not self.statistics.has_all_inputs:
+            return None
+        learn, number = label is not None, self.statistics.number_of(label)
+        if learn and number is None and self.categories and self.most_statistics:
+            return None
+        numbers = self._numbers(columns)
+        inputs = np.zeros((1, self.n_inputs))
+        if numbers:
+            inputs[:, : len(numbers)] = self._scaled(numbers, learn)
+        inputs[0, places] = LENGTH
+        if learn and self.categories:
+            gaps = [k for k in self.categories if columns[k][0] == ""]
+            self.missing = self.missing.copy()
+            self.missing[gaps] += 1
+            if number is not None:
+                self.statistics = self.statistics.counted(number)
+        return inputs
+
+    def twin(self) -> Encoder:
+        """Return the same, which learns by itself."""
+        other = object.__new__(type(self))
+        other.__dict__ = dict(self.__dict__)
+        return other
 
     def count_unseen(self, columns: Sequence[Any]) -> NDArray[np.int64]:
         """Return how many values of each column are of categories that have never been learned.
@@ -183,18 +242,19 @@ class Encoder:
             counts[k] = is_new[found.which].sum()
         return counts
 
-    def _inputs(self, columns: Sequence[Any], learn: bool) -> Array:
+    def _inputs(self, columns: Sequence[Any], learn: bool, labels: Labels | None = None) -> Array:
         numbers = self._numbers(columns)
         n_rows = len(columns[0])
         scaled = self._scaled(numbers, learn) if numbers else np.zeros((n_rows, 0))
         if not self.categories:
             return scaled
         found = {k: categories_of(columns[k]) for k in self.categories}
-        if learn:
-            self._learn_categories(found)
-        return np.hstack(
-            [scaled, write_categories(found, self.categories, self.n_inputs)[:, len(numbers) :]]
-        )
+        came = self._learn_categories(found, labels) if learn else None
+        directions = self.most_statistics == 0
+        inputs = write_categories(found, self.categories, self.n_inputs, directions)
+        self.statistics = self.statistics.write(found, self.categories, came, inputs)
+        inputs[:, : len(numbers)] = scaled
+        return inputs
 
     def _numbers(self, columns: Sequence[Any]) -> list[Any]:
         if not any(self.times):
@@ -223,12 +283,27 @@ class Encoder:
         self.counts, self.means, self.squares = known
         return scaled
 
-    def _learn_categories(self, found: dict[int, Categories]) -> None:
+    def _learn_categories(
+        self, found: dict[int, Categories], labels: Labels | None
+    ) -> NDArray[np.int64] | None:
+        """Learn which categories there are; return the numbers of the classes that came."""
         self.missing = self.missing.copy()
         self.missing[list(found)] += [categories.n_missing for categories in found.values()]
-        self.categories = allot(found, self.categories, self.n_inputs)
+        statistics, since = self.statistics, {}
+        if labels is not None and self.most_statistics > 0:
+            statistics, since_class = statistics.with_classes(labels)
+            needed = {k: first_without(found[k], self.categories[k]) for k in found}
+            needed |= dict.fromkeys(statistics.counts, 0)
+            rows = {k: row for k, row in needed.items() if row is not None}
+            statistics = statistics.with_columns(list(rows))
+            since = {k: [max(row, first) for first in since_class] for k, row in rows.items()}
+        self.categories, places = allot(
+            found, self.categories, self.n_inputs, statistics.places, since
+        )
+        self.statistics = statistics._replace(places=places)
         for row, (k, categories) in enumerate(found.items()):
             cells = cells_of(categories, self.categories[k])
             if not self.seen[row, cells[cells >= 0]].all():
                 self.seen = self.seen.copy()
                 self.seen[row, cells[cells >= 0]] = True
+        return None if labels is None or not self.most_statistics else statistics.numbers_of(labels)

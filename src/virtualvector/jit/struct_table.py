@@ -9,6 +9,7 @@ reads the table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from ctypes import addressof, c_char
 from struct import Struct
 from typing import Any, TypeVar, cast
@@ -28,8 +29,8 @@ from numba.np.arrayobj import make_array, populate_array
 
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
-# In a line: a number, an address, or that of an array of up to 2 dimensions and its shape.
-_WORDS = 3
+# In a line: a number, an address, or that of an array of up to 3 dimensions and its shape.
+_WORDS = 4
 
 _NUMBER, _BITS = Struct("d"), Struct("q")
 
@@ -52,19 +53,26 @@ class StructTable:
         self._values = values
         self._tables = [StructTable(value) for value in values if isinstance(value, tuple)]
         tables = iter(self._tables)
-        lines: list[tuple[int, int, int]] = []
+        lines: list[tuple[int, ...]] = []
         for value in values:
             if isinstance(value, tuple):
-                lines.append((next(tables).address, 0, 0))
+                lines.append((next(tables).address, 0, 0, 0))
             elif isinstance(value, np.ndarray):
-                shape = value.shape
-                lines.append((address_of(value), shape[0], shape[1] if len(shape) > 1 else 0))
+                lines.append((address_of(value), *value.shape, *(0,) * (3 - value.ndim)))
             elif isinstance(value, float):
-                lines.append((_BITS.unpack(_NUMBER.pack(value))[0], 0, 0))
+                lines.append((_BITS.unpack(_NUMBER.pack(value))[0], 0, 0, 0))
             else:
-                lines.append((value, 0, 0))
+                lines.append((value, 0, 0, 0))
         self._lines = np.array(lines, np.int64)
         self.address = address_of(self._lines)
+
+    def replaced(self, values: tuple[Any, ...], place: int) -> StructTable:
+        """Return the table of a tuple that differs in one array, at a place, and nowhere else."""
+        other, array = copy(self), values[place]
+        other._values, other._lines = values, self._lines.copy()
+        other._lines[place] = (address_of(array), *array.shape, *(0,) * (3 - array.ndim))
+        other.address = address_of(other._lines)
+        return other
 
 
 class _TableOf(types.Type):

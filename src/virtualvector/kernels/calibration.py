@@ -2,71 +2,87 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.types import Array
 
-# Probabilities are raised to a power, over their sum, then moved towards all alike by a share. The
-# first way leaves them as they are.
-POWERS = np.array([1.0, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
-SHARES = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2])
-TRUST_AS_IT_IS = 0.97  # in the first way, at the start
+# Probabilities of the mix, or of the logarithmic pool, are raised to a power, over their sum, then
+# moved towards all alike by a share. The first way leaves the mix as it is, the second the pool.
+SOURCES = np.array([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
+POWERS = np.array([1.0, 1.0, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0])
+SHARES = np.array(
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2, 0.03, 0.1]
+)
+TRUST_IN_MIX = 0.57  # as it is, at the start
+TRUST_IN_POOL = 0.4
 SHARE = 2e-5  # of its weight that each way gives to the others at every row
 _LEAST = 1e-300
 
 
 def first_weights() -> Array:
     """Return how much each way is trusted at the start."""
-    weights = np.full(len(POWERS), (1.0 - TRUST_AS_IT_IS) / (len(POWERS) - 1))
-    weights[0] = TRUST_AS_IT_IS
+    others = 1.0 - TRUST_IN_MIX - TRUST_IN_POOL
+    weights = np.full(len(POWERS), others / (len(POWERS) - 2))
+    weights[:2] = TRUST_IN_MIX, TRUST_IN_POOL
     return weights
 
 
 @compiled
 def correct(
-    mixed: Array, observed: NDArray[np.int64], row_powers: Array, powers: Array, shares: Array,
-    weights: Array, share: float, learn: bool, work: Array, predicted: Array,
+    stated: Array, observed: NDArray[np.int64], row_powers: Array, sources: NDArray[np.int64],
+    powers: Array, shares: Array, weights: Array, share: float, learn: bool, work: Array,
+    predicted: Array,
 ) -> None:  # fmt: skip
     """Write the corrected probabilities of each row, then, if ``learn``, move weights by what came.
 
+    The largest is what the others leave: rounding would let them sum to more than one.
+
     Parameters
     ----------
-    mixed : array of shape (T, K)
-        Probabilities.
+    stated : array of shape (S, T, K)
+        Probabilities, of each source.
     observed : array of shape (T,)
         The number of the class that came; not looked at unless ``learn``.
     row_powers : array of shape (T,) or (0,)
         How much each row counts, as for `mixing.mix`.
-    powers, shares, weights : array of shape (W,)
+    sources, powers, shares, weights : array of shape (W,)
         The ways to correct, and how much each is trusted; weights are changed in place.
     share : float
         What each way gives to the others at every row.
     learn : bool
         Whether to learn.
-    work : array of shape (W + 1, K)
-        Scratch memory: what each way says, and logarithms.
+    work : array of shape (W, K)
+        Scratch memory: what each way says.
     predicted : array of shape (T, K)
         Written to.
     """
-    n_rows, n_classes = mixed.shape
+    n_rows, n_classes = predicted.shape
     n_ways = len(powers)
     for t in range(n_rows):
         for k in range(n_classes):
             predicted[t, k] = 0.0
-            work[n_ways, k] = math.log(max(mixed[t, k], _LEAST))
         for i in range(n_ways):
             total = 0.0
             for k in range(n_classes):
-                same = powers[i] == 1.0
-                work[i, k] = mixed[t, k] if same else math.exp(powers[i] * work[n_ways, k])
+                p = stated[sources[i], t, k]
+                work[i, k] = p if powers[i] == 1.0 else max(p, _LEAST) ** powers[i]
                 total += work[i, k]
             for k in range(n_classes):
                 work[i, k] = (1.0 - shares[i]) * work[i, k] / total + shares[i] / n_classes
                 predicted[t, k] += weights[i] * work[i, k]
+        whole, likely = 0.0, 0
+        for k in range(n_classes):
+            whole += predicted[t, k]
+            if predicted[t, k] > predicted[t, likely]:
+                likely = k
+        rest = 0.0
+        for k in range(n_classes):
+            predicted[t, k] /= whole
+            if k != likely:
+                rest += predicted[t, k]
+        predicted[t, likely] = 1.0 - rest
         if not learn:
             continue
         total = 0.0

@@ -11,6 +11,7 @@ import math
 
 from virtualvector.jit.compiled import compiled, inlined
 from virtualvector.kernels.normal import cdf, inverse_mills, log_cdf, truncated_divergence
+from virtualvector.types import Array
 
 LEAST_LABEL_NOISE = 1e-300  # but for none at all: of less, the inverse overflows
 _LARGEST = 1e100  # products of larger margins could overflow
@@ -30,6 +31,41 @@ def log_probability(z: float, label_noise: float) -> float:
     if z > 0.0:
         return math.log1p(-(label_noise + (1.0 - 2.0 * label_noise) * cdf(-z)))
     return math.log(label_noise + (1.0 - 2.0 * label_noise) * cdf(z))
+
+
+@compiled
+def write_two_probabilities(z: float, label_noise: float, out: Array) -> None:
+    """Write ε + (1−2ε)Φ(∓z): the probabilities of the labels −1 and +1."""
+    out[0] = label_noise + (1.0 - 2.0 * label_noise) * cdf(-z)
+    out[1] = label_noise + (1.0 - 2.0 * label_noise) * cdf(z)
+
+
+@compiled
+def write_probabilities(margins: Array, label_noise: float, out: Array) -> None:
+    """Write the probabilities of a row's classes, given its margin under each posterior.
+
+    Of two classes only the second has a posterior. Of several each has its own, which says p that
+    it is this class. That it is this one and none of the others, as it has to be, has the
+    probability p ∏(1 − p′) over the others, which is proportional to p/(1 − p).
+    """
+    n_classes = out.shape[0]
+    if n_classes == 1:
+        out[0] = 1.0
+        return
+    if n_classes == 2:
+        write_two_probabilities(clip_margin(margins[0]), label_noise, out)
+        return
+    largest = -math.inf
+    for k in range(n_classes):
+        z = clip_margin(margins[k])
+        out[k] = log_probability(z, label_noise) - log_probability(-z, label_noise)
+        largest = max(largest, out[k])
+    total = 0.0
+    for k in range(n_classes):
+        out[k] = math.exp(out[k] - largest)
+        total += out[k]
+    for k in range(n_classes):
+        out[k] /= total
 
 
 @inlined

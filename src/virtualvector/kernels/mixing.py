@@ -14,6 +14,18 @@ _LEAST = 1e-300  # of a probability that a weight is multiplied with
 
 
 @compiled
+def mix_only(predicted: Array, weights: Array, mixed: Array) -> None:
+    """Write the mixed probabilities of each row, Σ w p over the experts; nothing is learned."""
+    n_experts, n_rows, n_classes = predicted.shape
+    for t in range(n_rows):
+        for k in range(n_classes):
+            total = 0.0
+            for e in range(n_experts):
+                total += weights[e] * predicted[e, t, k]
+            mixed[t, k] = total
+
+
+@compiled
 def mix(
     predicted: Array, observed: NDArray[np.int64], powers: Array, weights: Array, evidence: Array,
     share: float, tally: Array, mixed: Array,

@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from virtualvector.jit.compiled import compiled, jitable
-from virtualvector.types import Array
+from virtualvector.types import Array, IntArray
 
 Numbers = TypeVar("Numbers", float, Array)
 
@@ -87,3 +87,21 @@ def scale_rows(
                 counts[k] = count
                 means[k] = mean
                 squares[k] = square
+
+
+@compiled
+def count_missing(rows: Array, missing: IntArray) -> None:
+    """Count missing values, column by column."""
+    for t in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            missing[k] += math.isnan(rows[t, k])
+
+
+@compiled
+def has_infinity(rows: Array) -> bool:
+    """Whether an entry is infinite; nan stands for a missing one."""
+    found = 0
+    for t in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            found += math.isinf(rows[t, k])
+    return found > 0

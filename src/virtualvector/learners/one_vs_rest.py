@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import log_softmax, logsumexp
 
 from virtualvector.concurrency import computed_once
 from virtualvector.posterior import (
@@ -21,9 +21,10 @@ from virtualvector.posterior import (
     learn,
     log_probabilities,
     mirror,
+    predicted_margins,
     run_ep,
-    standardised_margins,
     with_more_weights,
+    write_each_probabilities,
 )
 from virtualvector.posterior.settings import check_settings
 from virtualvector.posterior.state import ROWS
@@ -150,11 +151,9 @@ class OneVsRest:
         signs = self._signs(labels)
         learned = self._learn_each(rows, signs, powers)
         margins = signs * [events.margin for _, events in learned]
-        scores = self._class_scores(np.ascontiguousarray(margins.T))
-        # As scipy's softmax, which takes longer to look at its arguments than all of this.
-        probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        predicted = Predictions(self.classes[np.argmax(scores, axis=1)], probabilities)
+        margins = np.ascontiguousarray(margins.T)
+        likely = np.argmax(self._class_scores(margins), axis=1)
+        predicted = Predictions(self.classes[likely], self.probabilities_of(margins))
         return replace(self, states=tuple(state for state, _ in learned), unseen=unseen), predicted
 
     def _row_by_row(
@@ -216,7 +215,7 @@ class OneVsRest:
     def margins(self, rows: Array) -> Array:
         """Return the standardised margin of each row under each posterior, one column each."""
         noise = self.settings.margin_noise
-        return np.column_stack([standardised_margins(g, rows, noise) for g in self.gaussians])
+        return np.column_stack([predicted_margins(state, rows, noise) for state in self.settled])
 
     def log_odds(self, rows: Array) -> Array:
         """Return what decides: higher means more probable.
@@ -236,7 +235,8 @@ class OneVsRest:
 
     def probabilities_of(self, margins: Array) -> Array:
         """Return the same, given the standardised margins."""
-        probabilities: Array = softmax(self._class_scores(margins), axis=1)
+        probabilities = np.empty((len(margins), len(self.classes)))
+        write_each_probabilities(margins, self.settings.label_noise, probabilities)
         return probabilities
 
     def log_probabilities(self, rows: Array) -> Array:
@@ -245,12 +245,7 @@ class OneVsRest:
         return logarithms
 
     def _class_scores(self, margins: Array) -> Array:
-        """Return the logarithm of what the probabilities of a row's classes are proportional to.
-
-        Of several classes each has its own posterior, which says p that it is this class. That it
-        is this one and none of the others, as it has to be, has the probability p ∏(1 − p′) over
-        the others, which is proportional to p/(1 − p).
-        """
+        """Return the logarithms of what `write_probabilities` makes probabilities of."""
         if len(self.classes) == 2:
             return self._log_scores(np.column_stack([-margins[:, 0], margins[:, 0]]))
         return self._log_scores(margins) - self._log_scores(-margins)

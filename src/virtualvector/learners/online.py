@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -202,8 +203,8 @@ class OnlineMixin(TakesTurns, BaseEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Finite numbers, in the order of the columns. Names of columns are not looked at.
+        x : array-like of shape (n_features,), or dict
+            Finite numbers, in the order of the columns; or by the names of all columns.
         y : label
             The class of the row.
         sample_weight : float, default=1.0
@@ -226,31 +227,72 @@ class OnlineMixin(TakesTurns, BaseEstimator):
         ...     model = model.learn_one(X[t], y[t])
         >>> model.predict_proba_one(X[300]).round(3)
         array([0.018, 0.982])
+        >>> named = VVMClassifier().learn_one({"age": 31.0, "size": 1.8}, "no")
+        >>> named.learn_one({"size": 1.2, "age": 3.0}, "yes").predict_one({"age": 4.0, "size": 1.1})
+        'yes'
         """
         route = self._route
+        if isinstance(x, Mapping):
+            if route is None:  # names and order of the columns are those of the first row
+                weights = None if sample_weight == 1.0 else sample_weight
+                return self.partial_fit(_table(x.values(), x.keys()), [y], sample_weight=weights)
+            x = self._in_order(x)
         if type(sample_weight) is not float or sample_weight != 1.0:
-            return self.partial_fit(np.asarray(x)[np.newaxis], [y], sample_weight=sample_weight)
+            return self.partial_fit(self._as_table(x), [y], sample_weight=sample_weight)
         if route is not None and self.class_weight is None and route.learn(x, y):
             return self
-        return self.partial_fit(np.asarray(x)[np.newaxis], [y])
+        return self.partial_fit(self._as_table(x), [y])
 
     def predict_proba_one(self, x: Any) -> Array:
         """Return the probability of each class for one row: as `predict_proba`, and much faster.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Finite numbers, in the order of the columns. Names of columns are not looked at.
+        x : array-like of shape (n_features,), or dict
+            As for `learn_one`.
 
         Returns
         -------
         ndarray of shape (n_classes,)
         """
         route = self._route
+        if isinstance(x, Mapping) and route is not None:
+            x = self._in_order(x)
         if route is None or not route.can_predict:
-            probabilities: Array = self.predict_proba(np.asarray(x)[np.newaxis])[0]
+            probabilities: Array = self.predict_proba(self._as_table(x))[0]
             return probabilities
         return route.probabilities(x)
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the most probable class of one row, as `predict` does."""
+        if isinstance(x, Mapping) and self._route is not None:
+            x = self._in_order(x)
+        (label,) = self.predict(self._as_table(x))
+        return label.item() if isinstance(label, np.generic) else label
+
+    def _in_order(self, x: Mapping[str, Any]) -> list[Any]:
+        """Return the values of a dict in the order of the columns."""
+        names = self.__dict__.get("feature_names_in_")
+        if names is None:
+            raise ValueError(
+                "found a dict; expected an array, because the rows so far had no names of columns"
+            )
+        missing = [name for name in names if name not in x]
+        unknown = [name for name in x if name not in names] if len(x) > len(names) else []
+        if missing or unknown:
+            raise ValueError(
+                f"found a row without {missing!r:.200} and with {unknown!r:.200}; expected the "
+                f"columns {names.tolist()!r:.200}"
+            )
+        return [x[name] for name in names]
+
+    def _as_table(self, x: Any) -> Any:
+        """Return one row as a table of one."""
+        names = self.__dict__.get("feature_names_in_")
+        row = np.asarray(x)
+        if names is None or row.shape != (len(names),):
+            return row[np.newaxis]
+        return _table(row.tolist(), names)
 
     @property
     def _posterior(self) -> OneVsRest:
@@ -301,6 +343,13 @@ class OnlineMixin(TakesTurns, BaseEstimator):
             super()._validate_params()
             if route is not None:
                 route.parameters = parameters
+
+
+def _table(values: Iterable[Any], names: Iterable[str]) -> Any:
+    """Return a data frame of one row."""
+    import pyarrow as pa
+
+    return pa.table([[value] for value in values], names=list(names))
 
 
 @functools.cache

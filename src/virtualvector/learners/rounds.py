@@ -22,6 +22,7 @@ Model = TypeVar("Model", bound=BayesianLinearClassifier)
 # half as many rows as came before, were up to 2 % worse than one machine, these within 1 %.
 _ALONE = 256  # rows that one shard learns before there are rounds
 _SHARE = 4  # rounds have a fourth of the rows before them
+FEWEST = 64  # rows of a span: pooling one more shard takes as long as learning some hundreds
 
 
 class Span(NamedTuple):
@@ -31,7 +32,9 @@ class Span(NamedTuple):
     stop: int
 
 
-def rounds(n_seen: int, n_rows: int, shards: int) -> Iterator[list[Span]]:
+def rounds(
+    n_seen: int, n_rows: int, shards: int, fewest: int | None = None
+) -> Iterator[list[Span]]:
     """Yield the spans of each round in which some rows are learned, after those seen before.
 
     Parameters
@@ -41,27 +44,30 @@ def rounds(n_seen: int, n_rows: int, shards: int) -> Iterator[list[Span]]:
     n_rows : int
         How many there are to learn; spans count from the first of them.
     shards : int
-        Into how many spans a round is cut, where it has as many rows.
+        Into how many spans a round is cut at most.
+    fewest : int, optional
+        How many rows a span has at least, unless it is the only one of its round; by default
+        `FEWEST`.
 
     Examples
     --------
     >>> from virtualvector.learners.rounds import rounds
-    >>> [[span.stop - span.start for span in each] for each in rounds(0, 460, 3)]
-    [[256], [22, 21, 21], [27, 27, 26], [20, 20, 20]]
+    >>> [[span.stop - span.start for span in each] for each in rounds(0, 460, 3, fewest=25)]
+    [[256], [32, 32], [27, 27, 26], [30, 30]]
     """
-    done = 0
+    done, fewest = 0, FEWEST if fewest is None else fewest
     while done < n_rows:
         before = n_seen + done
         alone = before < _ALONE
         stop = min(n_rows, done + (_ALONE - before if alone else before // _SHARE))
-        yield _cut(done, stop, 1 if alone else shards)
+        yield _cut(done, stop, 1 if alone else min(shards, max(1, (stop - done) // fewest)))
         done = stop
 
 
 def _cut(start: int, stop: int, shards: int) -> list[Span]:
     size, longer = divmod(stop - start, shards)
     spans = []
-    for k in range(min(shards, stop - start)):
+    for k in range(shards):
         end = start + size + (k < longer)
         spans.append(Span(start, end))
         start = end

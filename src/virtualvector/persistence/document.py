@@ -67,7 +67,8 @@ def to_bytes(document: dict[str, Any], arrays: Arrays) -> bytes:
     blank = save(contiguous, {KEY: text})
     place = _place_of_checksum(blank)
     checksum = hashlib.sha256(blank).hexdigest().encode()
-    contents = blank[: place.start] + checksum + blank[place.stop :]
+    view = memoryview(blank)  # of which parts are not copied
+    contents = b"".join((view[: place.start], checksum, view[place.stop :]))
     _checked_header(contents)  # what cannot be read is not written
     return contents
 

@@ -59,6 +59,11 @@ class SavableMixin(BaseEstimator):
         """
         save(self, path)
 
+    def _take(self, learned: dict[str, Any]) -> None:
+        """Take what was learned from a file."""
+        for name, value in learned.items():
+            setattr(self, f"_{name}", value)
+
     @abstractmethod
     def _counters(self) -> dict[str, float]:
         """Return what has been counted, for people to read."""
@@ -105,8 +110,7 @@ def restored(kind: type[SavableMixin], header: Header, state: Any, arrays: Array
             raise Misfit(f"found {len(header.columns)} names; expected {header.n_columns} columns")
         model.feature_names_in_ = np.array(header.columns, dtype=object)
     learned = unpack(state, arrays, kind._learned)
-    for name, value in learned.items():
-        setattr(model, f"_{name}", value)
+    model._take(learned)
     model._origin = Origin(header.processor, learned)
     model.classes_ = model._check_learned()
     described = _header_of(model, header.about)

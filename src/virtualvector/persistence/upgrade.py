@@ -9,6 +9,7 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
+from virtualvector.persistence.upgrade_committee import with_pool, with_views
 from virtualvector.persistence.upgrade_points import with_label_noises
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
@@ -36,6 +37,8 @@ def with_header(format: int, document: dict[str, Any]) -> dict[str, Any]:
     """Return a document of such a format with the header that the present one has."""
     if format < 4:
         document = with_marks(document)
+    if format < 5:
+        document = with_views(document)
     if format >= 3:
         return dict(document)
     if "processor" in document:
@@ -62,6 +65,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         arrays = {_renamed(name): array for name, array in arrays.items()}
     if format < 4:
         state, arrays = with_times(*with_label_noises(state, arrays))
+    if format < 5:
+        state, arrays = with_pool(state, arrays)
     return state, arrays
 
 

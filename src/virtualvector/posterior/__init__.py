@@ -9,7 +9,12 @@ from virtualvector.posterior.engine import (
 )
 from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
 from virtualvector.posterior.pooling import pool, shard_start
-from virtualvector.posterior.prediction import log_probabilities, standardised_margins
+from virtualvector.posterior.prediction import (
+    log_probabilities,
+    predicted_margins,
+    standardised_margins,
+    write_each_probabilities,
+)
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.state import State, copy_state, empty_state
 from virtualvector.posterior.workspace import WHOLE, Events
@@ -30,8 +35,10 @@ __all__ = [
     "log_probabilities",
     "mirror",
     "pool",
+    "predicted_margins",
     "run_ep",
     "shard_start",
     "standardised_margins",
     "with_more_weights",
+    "write_each_probabilities",
 ]

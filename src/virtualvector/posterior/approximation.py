@@ -229,6 +229,29 @@ def upkeep(state: State, work: Workspace) -> None:
 
 
 @compiled
+def from_product(
+    state: State, n: int, vector: Array, residual: float, product: Array,
+    column: Array, scaled: Array, crossed: Array,
+) -> tuple[float, float]:  # fmt: skip
+    """Mean and variance of a margin under q̃ in margin space, given U·vector and its square.
+
+    With S the covariances of the points' margins under q̃, T = diag(τ) and g their covariances with
+    this one under r, which go to ``column``: those under q̃ are g − STg, which go to ``crossed``.
+    """
+    mean, variance = dot(vector, state.mean), residual
+    if n > 0:
+        multiply_rows(state.products, whole_vectors(n), product, column)
+    for i in range(n):  # not in the loop below: see `write_point`
+        mean += column[i] * (state.site_shifts[i] - state.site_precisions[i] * state.margins[i])
+    for i in range(n):
+        scaled[i] = state.site_precisions[i] * column[i]
+    for i in range(n):
+        crossed[i] = column[i] - dot(state.covariances[i, :n], scaled[:n])
+        variance -= scaled[i] * crossed[i]
+    return mean, max(variance, SMALLEST, _RESOLUTION * residual)
+
+
+@compiled
 def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float, float]:
     """Mean and variance of a margin under q̃ with n points, and its variance under r.
 
@@ -240,21 +263,10 @@ def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, 
         return dot(vector, state.weight_mean), variance, variance
 
     residual = residual_product(state, vector, work.product, work)
-    mean, variance = dot(vector, state.mean), residual
-    if n > 0:
-        multiply_rows(state.products, whole_vectors(n), work.product, work.column)
-    # With S the covariances under q̃, T = diag(τ), g the covariances under r: those under q̃ are
-    # g − S T g.
-    for i in range(n):  # not in the loop below: see `write_point`
-        mean += work.column[i] * (
-            state.site_shifts[i] - state.site_precisions[i] * state.margins[i]
-        )
-    for i in range(n):
-        work.scaled[i] = state.site_precisions[i] * work.column[i]
-    for i in range(n):
-        work.crossed[i] = work.column[i] - dot(state.covariances[i, :n], work.scaled[:n])
-        variance -= work.scaled[i] * work.crossed[i]
-    return mean, max(variance, SMALLEST, _RESOLUTION * residual), residual
+    mean, variance = from_product(
+        state, n, vector, residual, work.product, work.column, work.scaled, work.crossed
+    )
+    return mean, variance, residual
 
 
 @compiled
@@ -320,6 +332,7 @@ def drop_point(state: State, j: int, work: Workspace) -> None:
         state.row_numbers[j] = state.row_numbers[last]
         state.site_precisions[j] = state.site_precisions[last]
         state.site_shifts[j] = state.site_shifts[last]
+        work.divergences[j] = work.divergences[last]
     if in_margin_space(state):
         state.margins[j] = state.margins[last]
         state.margins[last] = 0.0

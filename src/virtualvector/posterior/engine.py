@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.likelihood import clip_margin, write_two_probabilities
 from virtualvector.kernels.triangular import KEEP
 from virtualvector.posterior.drift import drift_rows, rows_per_drift
-from virtualvector.posterior.gaussian import gaussian
-from virtualvector.posterior.prediction import standardised_margins
+from virtualvector.posterior.prediction import predicted_margins
 from virtualvector.posterior.settings import Settings, most_points, plain
 from virtualvector.posterior.state import POINTS, ROWS, State, copy_state, empty_state
 from virtualvector.posterior.step import (
@@ -30,7 +31,6 @@ from virtualvector.posterior.step import (
     merge_or_evict,
     predict_row,
     rebuild,
-    write_probabilities,
     yield_to_contradiction,
 )
 from virtualvector.posterior.workspace import (
@@ -105,8 +105,8 @@ class _Place:
 
     __slots__ = ("address", "arguments", "counts", "table", "unfinished")
 
-    def __init__(self, arguments: KernelArguments) -> None:
-        self.arguments, self.table = arguments, StructTable(arguments)
+    def __init__(self, arguments: KernelArguments, table: StructTable | None = None) -> None:
+        self.arguments, self.table = arguments, table or StructTable(arguments)
         self.address = self.table.address
         self.counts: Any = arguments.state.counts.data
         self.unfinished: Any = arguments.work.unfinished.data
@@ -132,14 +132,17 @@ class Engine:
         self._learn_rows: Any = None  # compiled when first used
         self._predict_row: Any = None
 
-    def learn(self) -> None:
-        """Learn the rows; ``events`` says what happened to them.
+    def learn(self, n_rows: int | None = None) -> None:
+        """Learn the rows, or the first of them; ``events`` says what happened to them.
 
         An interrupt may come between two kernels: `finish` does what is left to do.
         """
         if self._learn_rows is None:
             self._learn_rows = entry(learn_rows, int, int, int, bool)
-        at, n_rows = self._at, self._n_rows
+        if n_rows is None:
+            n_rows = len(self._rows)
+        self._n_rows = n_rows
+        at = self._at
         self._first = first = at.counts[ROWS]
         if first + n_rows < self._drift_at:
             done, why = self._learn_rows(at.address, 0, n_rows, False)
@@ -155,6 +158,26 @@ class Engine:
             with suppress(ValueError):  # a row that was refused
                 self._go_on(self.n_seen - self._first, self._at.unfinished[LAST_ROW])
             self._first = None
+
+    def finish_row(self, before: int) -> None:
+        """Learn the first row, if so many were learned before, or what is left to do for it."""
+        if self._learn_rows is None:
+            self._learn_rows = entry(learn_rows, int, int, int, bool)
+        self._n_rows = 1
+        self._go_on(self.n_seen - before, self._at.unfinished[LAST_ROW])
+
+    def moved(self, rows: Array) -> Engine:
+        """Return the same posterior, in the same memory, which learns other rows."""
+        engine, arguments = copy(self), self._at.arguments._replace(rows=rows)
+        table = self._at.table.replaced(arguments, arguments._fields.index("rows"))
+        engine._rows, engine._at = rows, _Place(arguments, table)
+        return engine
+
+    @property
+    def address(self) -> int:
+        """Where kernels find it; another one after it has grown."""
+        address: int = self._at.address
+        return address
 
     def _go_on(self, done: int, why: int) -> None:
         """Learn all rows but those that are done, once that is done which learning stopped for."""
@@ -227,9 +250,11 @@ class Engine:
             self._predict_row = entry(predict_row, int)
         margin: float = self._predict_row(self._at.address)
         if margin == math.inf:
-            q, noise = gaussian(self.state), self.settings.margin_noise
-            margin = float(standardised_margins(q, self._rows[:1], noise)[0])
-            write_probabilities(margin, self.settings.label_noise, self.probabilities)
+            noise = self.settings.margin_noise
+            margin = float(predicted_margins(self.state, self._rows[:1], noise)[0])
+            write_two_probabilities(
+                clip_margin(margin), self.settings.label_noise, self.probabilities
+            )
         return margin
 
 

@@ -16,7 +16,8 @@ to as many as there may be. A shard may thus go on from q₀ itself, or from its
 points (`shard_start`). Without points the product of the Gaussians is exact.
 
 With label noise the sum of precisions need not be one. Along directions in which r would become
-more than a hundred times wider than r₀ the news is left out, and r is there what r₀ was.
+more than twice as wide as r₀ the news is left out, and r is there what r₀ was, as a choice of what
+to evict has it (`LEAST_GROWTH`): with a hundred times, some streams ended the wrong way round.
 
 The order of shards does not matter to any bit: they are sorted by what they have learned.
 """
@@ -25,37 +26,27 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.jit.struct_table import StructTable
-from virtualvector.kernels.precision import (
-    add_news,
-    add_to_lower,
-    cholesky,
-    divide_by_factor,
-    leave_out_widening,
-    multiply_lower,
-    solve,
-    solve_rows,
-    solve_transposed,
-)
-from virtualvector.kernels.triangular import add_scaled, dot, multiply
 from virtualvector.posterior.approximation import refresh, reproject
 from virtualvector.posterior.engine import moved
-from virtualvector.posterior.ep import propagate
+from virtualvector.posterior.ep import sweep_until_settled
 from virtualvector.posterior.gaussian import Gaussian, gaussian
-from virtualvector.posterior.reduction.eviction import SMALLEST_GROWTH
+from virtualvector.posterior.reduction.divergence import measure_divergences
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
     MAY_MERGE,
-    reduce_by_one,
     reduce_contradicted,
+    reduce_measured,
 )
 from virtualvector.posterior.residual.full import flush
+from virtualvector.posterior.residual.pooled import Points, pooled_residual
 from virtualvector.posterior.settings import Settings, Strategy, plain
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
@@ -75,36 +66,12 @@ from virtualvector.posterior.workspace import KernelArguments, arguments_for, pa
 from virtualvector.types import Array, IntArray
 
 _MOST_SWEEPS = 200  # of EP over all points: it ends by itself unless it has no fixed point
+_MOST_POINTS = 2048  # of all shards that are pooled at once: distances of all pairs are kept
 _CAPACITY = 64  # as `empty_state` has it
 _ONE_ROW = (
     np.zeros((1, 1)),
     np.ones(1),
 )  # nobody learns it: what happens to points is recorded there
-
-
-class Points(NamedTuple):
-    """Some virtual points of a state, with their sites."""
-
-    points: Array
-    margin_noises: Array
-    label_noises: Array
-    row_numbers: IntArray
-    site_precisions: Array
-    site_shifts: Array
-
-    @classmethod
-    def of(cls, state: State) -> Points:
-        """Return those of a state, in its memory."""
-        return cls._make(getattr(state, name)[: state.counts[POINTS]] for name in cls._fields)
-
-    def at(self, which: Sequence[int]) -> Points:
-        """Return some of them."""
-        return Points._make(array[list(which)] for array in self)
-
-    def factors(self) -> list[bytes]:
-        """Return what tells the factor of each point from all others."""
-        columns = (self.points, self.margin_noises[:, np.newaxis], self.label_noises[:, np.newaxis])
-        return [row.tobytes() for row in np.hstack(columns)]
 
 
 def shard_start(state: State) -> State:
@@ -171,6 +138,10 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
     if len(shards) < 2:
         return copy_state(shards[0] if shards else common)
     shards = sorted(shards, key=content_of)
+    at_once = _most_at_once(settings)
+    if len(shards) > at_once:
+        groups = [shards[k : k + at_once] for k in range(0, len(shards), at_once)]
+        return pool([pool(group, common, settings) for group in groups], common, settings)
     known = Points.of(common)
     lost, brought = zip(*(_compared(known, Points.of(shard)) for shard in shards), strict=True)
     points = Points._make(np.concatenate(each) for each in zip(known, *brought, strict=True))
@@ -181,7 +152,7 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
 
     most = n if settings.strategy == Strategy.NEVER else settings.buffer_size
     roomy = settings._replace(buffer_size=max(n, settings.buffer_size), max_sweeps=_MOST_SWEEPS)
-    state = _assembled(_residual(shards, common, lost), points, counts, sums, roomy)
+    state = _assembled(pooled_residual(shards, common, lost), points, counts, sums, roomy)
     arguments = arguments_for(state, roomy, *_ONE_ROW)
     _reduced(arguments, most)
     state.counts[SWEEPS] = counts[SWEEPS]  # those of rows
@@ -194,6 +165,16 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
     table = StructTable(moved(arguments._replace(settings=plain(settings)), pooled))
     rebuild(table.address, True)
     return pooled
+
+
+def _most_at_once(settings: Settings) -> int:
+    """Return how many shards are pooled at once, so that memory and time do not grow without end.
+
+    Where there are more, groups of them are, and then what came of these.
+    """
+    if settings.strategy == Strategy.NEVER or settings.buffer_size == 0:
+        return sys.maxsize
+    return max(2, _MOST_POINTS // settings.buffer_size)
 
 
 def _added_up(shards: Sequence[State], common: State, name: str) -> Any:
@@ -249,63 +230,6 @@ def _compared(known: Points, own: Points) -> tuple[Points, Points]:
     return known.at(sorted(place for places in left.values() for place in places)), own.at(new)
 
 
-def _residual(shards: Sequence[State], common: State, lost: Sequence[Points]) -> Gaussian:
-    """Return r = r₀ ∏ (r_k / r₀) over shards, divided by the sites of what each has lost."""
-    d = len(common.mean)
-    # In units of r₀, where its own precision is the identity and its linear term zero.
-    precision, linear = np.eye(d), np.zeros(d)
-    matrix, vector = np.empty((d, d)), np.empty(d)
-    for shard, gone in zip(shards, lost, strict=True):
-        matrix[:], vector[:] = common.factor, shard.mean - common.mean
-        add_shard(shard.factor, matrix, vector, precision, linear)
-        divide_by_sites(
-            common.mean, common.factor, np.ascontiguousarray(gone.points),
-            gone.site_precisions, gone.site_shifts, precision, linear, vector,
-        )  # fmt: skip
-    if not cholesky(precision, SMALLEST_GROWTH, matrix):
-        leave_out_widening(precision, linear, SMALLEST_GROWTH, np.eye(d))
-    cholesky(precision, 0.0, matrix)
-    mean, factor = common.mean.copy(), common.factor.copy()
-    divide(matrix, linear, mean, factor)
-    return Gaussian(mean, factor)
-
-
-@compiled
-def add_shard(
-    factor: Array, relative: Array, offset: Array, precision: Array, linear: Array
-) -> None:
-    """Add what r_k knows more than r₀, whose factor is in ``relative``, in units of r₀.
-
-    ``offset`` has m_k − m₀. With L = U₀U_k⁻¹ the precision of r_k is LLᵀ, its linear term
-    LU_k⁻ᵀ(m_k − m₀). Both vectors, and ``relative``, are used up.
-    """
-    divide_by_factor(factor, relative)
-    solve_transposed(factor, offset)
-    add_news(relative, precision)
-    multiply_lower(relative, offset, linear)
-
-
-@compiled
-def divide_by_sites(
-    mean: Array, factor: Array, points: Array, precisions: Array, shifts: Array,
-    precision: Array, linear: Array, product: Array,
-) -> None:  # fmt: skip
-    """Take sites exp(νu − ½τu²), u = bᵀw, out of precision and linear term in units of r₀."""
-    for i in range(points.shape[0]):
-        multiply(factor, points[i], product)
-        add_to_lower(precision, -precisions[i], product)
-        add_scaled(linear, precisions[i] * dot(points[i], mean) - shifts[i], product)
-
-
-@compiled
-def divide(cholesky_factor: Array, linear: Array, mean: Array, factor: Array) -> None:
-    """Give r₀ the precision CCᵀ and the linear term that were found in its units, in place."""
-    solve_rows(cholesky_factor, factor)
-    solve(cholesky_factor, linear)
-    for j in range(linear.shape[0]):
-        add_scaled(mean, linear[j], factor[j, : j + 1])
-
-
 def _assembled(
     residual: Gaussian, points: Points, counts: IntArray, sums: Array, settings: Settings
 ) -> State:
@@ -321,13 +245,17 @@ def _assembled(
 
 
 def _reduced(arguments: KernelArguments, n_points: int) -> None:
-    """Run EP to its end, lose points until so many are left, and run EP again."""
-    table = StructTable(arguments)
+    """Run EP, lose points until so many are left, and run EP to its end."""
+    table, counts = StructTable(arguments), arguments.state.counts
     assemble(table.address)
-    run_to_the_end(table.address)
-    while evict_surplus(table.address, n_points):
-        merge_or_evict(table.address, 0)
-    run_to_the_end(table.address)
+    if counts[POINTS] > n_points:
+        run_ep_on_all(table.address, True)
+        measured = False
+        while evict_surplus(table.address, n_points, measured):
+            before = counts[MERGED]
+            merge_or_evict(table.address, 0)
+            measured = counts[MERGED] == before
+    run_ep_on_all(table.address, False)
 
 
 @compiled
@@ -341,14 +269,15 @@ def assemble(address: int) -> None:
 
 
 @compiled
-def run_to_the_end(address: int) -> None:
-    """Run EP until nothing moves; while there is no fixed point, the most contradicted point goes.
+def run_ep_on_all(address: int, loses_a_point: bool) -> None:
+    """Run EP until nothing moves, coarsely if points have to go.
 
-    That is without noise: rows of different shards can contradict each other.
+    While there is no fixed point, because rows of shards without noise contradict each other, the
+    most contradicted point goes.
     """
     state, settings, work, _ = parts_at(address)
     while state.counts[POINTS] > 0:
-        _, served = propagate(state, settings, False, work)
+        _, served = sweep_until_settled(state, settings, loses_a_point, work)
         if served:
             break
         refresh(state, work)
@@ -359,11 +288,16 @@ def run_to_the_end(address: int) -> None:
 
 
 @compiled
-def evict_surplus(address: int, n_points: int) -> bool:
-    """Evict points until so many are left, or two may merge rather; return whether they may."""
+def evict_surplus(address: int, n_points: int, measured: bool) -> bool:
+    """Evict points until so many are left, or two may merge rather; return whether they may.
+
+    ``measured`` says that divergences still are what they are.
+    """
     state, settings, work, _ = parts_at(address)
+    if not measured:
+        measure_divergences(state, work)
     while state.counts[POINTS] > n_points:
-        reduction = reduce_by_one(state, settings, work)
+        reduction = reduce_measured(state, settings, work)
         if reduction.event == MAY_MERGE:
             return True
         state.counts[EVICTED] += 1

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled
-from virtualvector.kernels.likelihood import clip_margin, log_probability
-from virtualvector.kernels.normal import cdf
+from virtualvector.kernels.likelihood import (
+    clip_margin,
+    log_probability,
+    write_two_probabilities,
+)
 from virtualvector.kernels.powered import powered_label_noise
 from virtualvector.posterior.approximation import (
     extend,
@@ -50,7 +53,6 @@ from virtualvector.posterior.state import (
     State,
 )
 from virtualvector.posterior.workspace import LAST_ROW, Events, Workspace, arguments_at, parts_at
-from virtualvector.types import Array
 
 
 @compiled
@@ -165,7 +167,7 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
         if reduction.event == CONTRADICTED:
             work.unfinished[LAST_ROW] = CONTRADICTORY
             return t + 1, CONTRADICTORY
-    if rows.shape[0] > 1:  # a single one is not likely to be the last
+    if stop - start > 1:  # a single one is not likely to be the last
         flush(state, work)
     return stop, DONE
 
@@ -240,13 +242,6 @@ def merge_or_evict(address: int, t: int) -> None:
 
 
 @compiled
-def write_probabilities(z: float, label_noise: float, out: Array) -> None:
-    """Write ε + (1−2ε)Φ(∓z), for the labels −1 and +1."""
-    out[0] = label_noise + (1.0 - 2.0 * label_noise) * cdf(-z)
-    out[1] = label_noise + (1.0 - 2.0 * label_noise) * cdf(z)
-
-
-@compiled
 def predict_row(address: int) -> float:
     """The standardised margin of the first row under q̃, as `learn_rows` would find it.
 
@@ -265,5 +260,5 @@ def predict_row(address: int) -> float:
     if not math.isinf(noise):
         mean, variance = query(state, state.counts[POINTS], work.vector, work)
         z = clip_margin(mean / math.sqrt(variance + noise))
-    write_probabilities(z, settings.label_noise, work.probabilities)
+    write_two_probabilities(z, settings.label_noise, work.probabilities)
     return z

@@ -108,10 +108,10 @@ class AutoVVMClassifier(RiverClassifier):
         return copy(self.learner)
 
     def _learn_row(self, learner: Any, x: Row, columns: Columns, y: ClfTarget, w: float) -> None:
-        learner.partial_fit(_row(x, columns), [y], sample_weight=None if w == 1.0 else [w])
+        learner.learn_one(_row(x, columns), y, w)
 
     def _probabilities_of_row(self, learner: Any, x: Row, columns: Columns) -> Array:
-        probabilities: Array = learner.predict_proba(_row(x, columns))[0]
+        probabilities: Array = learner.predict_proba_one(_row(x, columns))
         return probabilities
 
     def _table(self, X: Any, columns: Columns) -> Any:
@@ -121,9 +121,9 @@ class AutoVVMClassifier(RiverClassifier):
         return with_names(frame).with_columns(*is_missing).select([*map(str, columns)]).to_native()
 
 
-def _row(x: Row, columns: Columns) -> dict[str, list[Any]]:
-    """Return a row as a table."""
-    return {str(feature): [x.get(feature)] for feature in columns}
+def _row(x: Row, columns: Columns) -> dict[str, Any]:
+    """Return a row by the names of the learner's columns, None where it has no feature."""
+    return {str(feature): x.get(feature) for feature in columns}
 
 
 def _check_names(columns: Columns) -> None:

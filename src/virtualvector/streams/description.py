@@ -18,6 +18,7 @@ _DAYS = (18000101, 21001231)  # as numbers
 _SECONDS = (1_000_000_000, 2_500_000_000)  # since 1970: of the years 2001 to 2049
 _UNITS = {1: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _NINES = re.compile(r"-?9{2,}(?:\.0*)?")  # which people write for what they do not know
+_LARGE = re.compile(r"[+-]?\d{16,40}", re.ASCII)
 _SOME = 10  # rows of which one is seldom what the others are not
 
 _KINDS: dict[Kind, tuple[str, str]] = {
@@ -47,6 +48,7 @@ def described(
     'zip' is always '1' in the first 2 rows
     """
     lines = []
+    known_by_name = {*categorical, *typed}  # there may be thousands
     for kind, (words, why) in _KINDS.items():
         names = [c.name for c in columns if c.kind == kind and (heads[c.name] or c.name in typed)]
         asked = [name for name in names if name in categorical]
@@ -60,7 +62,7 @@ def described(
         *_constant(heads),
         *_distinct(columns, heads),
         *_texts(columns, heads),
-        *_mixed([c for c in columns if c.name not in (*categorical, *typed)], heads),
+        *_mixed([c for c in columns if c.name not in known_by_name], heads),
         *_counted_times(columns, heads),
         *_sentinels(columns, heads),
         *_rounded(columns, heads),
@@ -187,8 +189,7 @@ def _rounded(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> I
 
 
 def _is_rounded(cell: str) -> bool:
-    digits = cell.lstrip("+-")
-    return 16 <= len(digits) < _LONG and digits.isdecimal() and int(digits) > 2**53
+    return _LARGE.fullmatch(cell) is not None and abs(int(cell)) > 2**53
 
 
 def _cases(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.schema import (
     check_columns,
+    check_ids,
     check_labels,
     check_plain,
     check_weight,
@@ -123,13 +124,14 @@ class Asked(NamedTuple):
 
     def check(self, columns: Sequence[Column] | None) -> None:
         """Raise if one column is to be several things."""
+        inputs = [] if columns is None else [column.name for column in columns]
+        check_ids(self.ids, inputs)
         if self.weight is not None:
             others = {
                 "--label": [self.label or ""],
                 "--ignore or --id": [*self.ignore, *self.ids, *self.ids_if_there],
                 "--categorical": self.categorical,
             }
-            inputs = [] if columns is None else [column.name for column in columns]
             check_weight(self.weight, others, inputs)
 
 
@@ -252,7 +254,7 @@ class Reader:
             chosen(source, names, asked.ignore, "--ignore or --id")
         chosen(source, names, asked.ids, "--id")
         weight = () if asked.weight is None else (asked.weight,)
-        chosen(source, names, weight, "--weight; --weight '' learns without")
+        chosen(source, names, weight, "--weight; --weight '' does without")
         wanted = {asked.label, *asked.categorical, *(column.name for column in expected or ())}
         index = [name for name in rows.index if name not in (*wanted, *weight)]
         outside = {*asked.ignore, *self.ids, *weight, *index}

@@ -82,6 +82,18 @@ def check_weight(weight: str, others: Mapping[str, Sequence[str]], inputs: Seque
         )
 
 
+def check_ids(ids: Sequence[str], inputs: Sequence[str]) -> None:
+    """Raise if a column is to be handed on as it is, and to be learned from or handed on, too."""
+    for k, name in enumerate(ids):
+        if name in inputs:
+            raise BadInput(
+                f"--id {argument(name)}: the model has learned it as an input; expected a column "
+                "that it has not."
+            )
+        if name in ids[:k]:
+            raise BadInput(f"--id: found {quoted(name)} twice; expected it once.")
+
+
 def check_columns(source: str, columns: Sequence[Column], plan: Plan) -> None:
     """Raise if a column is missing; the order does not matter, nor what else there is."""
     present = {column.name for column in columns}

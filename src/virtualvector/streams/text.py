@@ -9,6 +9,7 @@ from itertools import chain, islice
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from virtualvector.doubts import doubt_of
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.batches import Bad, Piece, Place
 from virtualvector.streams.chunks import Chunk, Cut, joined, line_ends, lines_in
@@ -165,7 +166,9 @@ class Text(ABC):
             elif (number := self.number(cell)) is not None:
                 row.append(number)
             else:
-                said = f"found {shown(cell)}; expected a number{instead(text, column, plan)}."
+                doubt = doubt_of(text)
+                what = "; expected a number" if doubt is None else f", {doubt}"
+                said = f"found {shown(cell)}{what}{instead(text, column, plan)}."
                 return Problem(column.name, said)
         return row
 

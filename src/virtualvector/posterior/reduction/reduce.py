@@ -46,6 +46,12 @@ def choose(state: State, settings: Settings, work: Workspace) -> int:
 def reduce_by_one(state: State, settings: Settings, work: Workspace) -> Reduction:
     """Evict a point, unless merging two may keep more of what a Gaussian cannot carry."""
     measure_divergences(state, work)
+    return reduce_measured(state, settings, work)
+
+
+@compiled
+def reduce_measured(state: State, settings: Settings, work: Workspace) -> Reduction:
+    """As `reduce_by_one`; divergences are measured already. Eviction leaves those of others."""
     j = choose(state, settings, work)
     if state.distances.shape[0] > 0:
         first = first_that_may_win(state, settings, work.divergences[j], work)

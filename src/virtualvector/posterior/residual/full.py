@@ -16,12 +16,11 @@ import math
 from virtualvector.jit.compiled import compiled, inlined
 from virtualvector.kernels.symmetric import move_last, rank_one, write_column, write_cross
 from virtualvector.kernels.triangular import (
-    ADD,
     KEEP,
-    TAKE,
     add_scaled,
     add_variance,
     dot,
+    multiply,
     multiply_rows,
     rotate_and_multiply,
     rotate_columns,
@@ -56,15 +55,9 @@ def flush(state: State, work: Workspace) -> None:
 
 @compiled
 def residual_product(state: State, vector: Array, out: Array, work: Workspace) -> float:
-    """Write U·vector into ``out`` and return the variance of that margin under r.
-
-    If nothing is deferred, rows are left as they are by the same code: other code would add up the
-    product in another order.
-    """
+    """Write U·vector into ``out`` and return the variance of that margin under r."""
     if not is_deferred(work):
-        work.deferred_step[0] = 0.0
-        for j in range(vector.shape[0]):
-            work.deferred[KEEP, j], work.deferred[TAKE, j], work.deferred[ADD, j] = 1.0, 0.0, 0.0
+        return multiply(state.factor, vector, out)
     variance = rotate_and_multiply(state.factor, work.deferred, work.image, vector, out)
     add_scaled(state.mean, work.deferred_step[0], work.image)
     work.deferred[KEEP, 0] = 0.0

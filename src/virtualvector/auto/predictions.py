@@ -1,0 +1,71 @@
+"""What a committee says of the rows of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.auto.attributes import CommitteeAttributes
+from virtualvector.auto.learning import predict
+from virtualvector.auto.tables import TakesTables
+from virtualvector.concurrency import of_one_moment
+from virtualvector.learners.one_vs_rest import against_the_rest
+from virtualvector.types import Array, Labels
+
+_LEAST = np.finfo(np.float64).tiny  # of a probability whose logarithm is taken
+
+
+class PredictsTables(CommitteeAttributes, TakesTables):
+    """`predict_proba` of `AutoVVMClassifier`, and what follows from it."""
+
+    @of_one_moment
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row: the mix of what experts say.
+
+        A row's do not depend, to the last bit, on the rows it comes with.
+        """
+        route = self._route
+        if route is None:
+            check_is_fitted(self)
+        assert route is not None
+        is_plain = route.is_plain and self._is_plain_row(X)
+        columns = [] if is_plain else self._checked_rows(X).values
+        if is_plain or len(columns[0]) == 1:
+            probabilities = route.probabilities(X[0] if is_plain else route.row_of(columns))
+            if probabilities is not None:
+                return probabilities[np.newaxis]
+        columns = columns or self._checked_rows(X).values
+        committee, encoder = route.known
+        return np.concatenate(
+            [
+                predict(
+                    committee,
+                    route.narrowed(encoder.scale([values[rows] for values in columns])),
+                )
+                for rows in self._pieces(len(columns[0]))
+            ]
+        )
+
+    @of_one_moment
+    def predict(self, X: Any) -> Labels:
+        """Return the most probable class of each row."""
+        check_is_fitted(self)
+        labels: Labels = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return labels
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`; never less than that of the smallest number."""
+        logarithms: Array = np.log(np.maximum(self.predict_proba(X), _LEAST))
+        return logarithms
+
+    @of_one_moment
+    def decision_function(self, X: Any) -> Array:
+        """Return the log-odds of the second of two classes, or of each class, one column each."""
+        logs = self.predict_log_proba(X)
+        if logs.shape[1] == 1:  # there is no other class so far
+            return np.full(len(logs), np.log(_LEAST))
+        if logs.shape[1] == 2:
+            return logs[:, 1] - logs[:, 0]
+        return against_the_rest(logs)

@@ -1,0 +1,275 @@
+"""A committee at work: the memory of its experts stays where it is while they learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from virtualvector.auto.committee import BLOCK, SHARE, Committee
+from virtualvector.auto.decisions import end_block
+from virtualvector.auto.history import History, HistoryEntry
+from virtualvector.auto.pool import Pool
+from virtualvector.auto.views import Views
+from virtualvector.jit.compiled import entry
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.opinions import Opinions, opinions_for
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.posterior import Engine, State, copy_state
+from virtualvector.posterior.ensemble import (
+    BEFORE,
+    LEARNED,
+    LEARNED_ROW,
+    NO_NUMBERS,
+    TURN,
+    UNDER_WAY,
+    Ensemble,
+    Numbers,
+    begin_rows,
+    end_rows,
+    learn_one_row,
+    predict_one_row,
+)
+from virtualvector.types import Array, Labels
+
+Engines = dict[int, list[Engine]]  # those of each posterior, by its identity
+
+
+def opinions_of(committee: Committee, n_rows: int) -> Opinions:
+    """Return room for what a committee says of rows, and its trust, in memory of its own."""
+    awake = np.flatnonzero(committee.awake)
+    return opinions_for(
+        n_rows,
+        len(committee.classes),
+        0.0 if committee.alone else SHARE,
+        committee.weights[awake],
+        committee.evidence[awake],
+        *committee.pool.of(awake.tolist()),
+        committee.corrections.copy(),
+        np.array([committee.drift.excess, committee.drift.variance]),
+    )
+
+
+class _Place:
+    """All that a committee works with between two decisions; exchanged in one step."""
+
+    def __init__(
+        self, committee: Committee, views: Views, engines: list[list[Engine]], numbers: Numbers,
+        powers: Array,
+    ) -> None:  # fmt: skip
+        self.committee, self.views, self.engines = committee, views, engines
+        self.all = [each for of_expert in engines for each in of_expert]
+        self.opinions = opinions_of(committee, BLOCK)._replace(powers=powers)
+        n_classes = len(committee.classes)
+        positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
+        if committee.takes_new_classes or n_classes < 2:
+            positives.append(-1)
+        self.progress = np.array([0, 0, 0, 0, committee.n_rows])
+        self.addresses = np.array([each.address for each in self.all], np.int64)
+        table = Ensemble(
+            numbers=numbers,
+            sight=views.table,
+            opinions=self.opinions,
+            posteriors=self.addresses,
+            positives=np.array(positives * len(engines), np.int64),
+            firsts=np.arange(len(engines) + 1) * len(positives),
+            margins=np.zeros(n_classes if n_classes > 2 else 1),
+            progress=self.progress,
+        )
+        self._table = StructTable(table)
+        self.address = self._table.address
+        self.decided = committee.n_rows  # rows after which it was decided who is awake
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.progress[LEARNED])
+
+    def readdress(self) -> None:
+        """Follow engines that have moved to where there is more room."""
+        for g, each in enumerate(self.all):
+            self.addresses[g] = each.address
+
+
+class WorkingCommittee:
+    """A committee that learns rows in place; not for several threads at once.
+
+    Parameters
+    ----------
+    committee : Committee
+        What is known; it stays as it is.
+    numbers : Numbers
+        Where single rows and the scales of their columns are, if inputs are made of them here.
+    """
+
+    def __init__(self, committee: Committee, numbers: Numbers = NO_NUMBERS) -> None:
+        self._numbers, self._powers = numbers, np.ones(BLOCK)
+        self._at = self._placed(committee, {})
+        self._learn_one: Any = None  # compiled when first used
+        self._predict_one: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows learned."""
+        return self._at.n_rows
+
+    @property
+    def classes(self) -> Labels:
+        """The classes known so far."""
+        return self._at.committee.classes
+
+    @property
+    def inputs(self) -> Array:
+        """Where the inputs of rows are written to."""
+        return self._at.views.inputs
+
+    def known(self, copied: bool) -> Committee:
+        """Return what has been learned; if not ``copied``, it is used up when more is."""
+        return self._known(copy_state if copied else lambda state: state)[0]
+
+    def learn(
+        self, inputs: Array, labels: Labels, powers: Array, pool: ThreadPoolExecutor | None
+    ) -> Array:
+        """Learn up to a block of rows of known classes; return what was said of them before.
+
+        If that is interrupted, some experts may have learned what others have not.
+        """
+        at, n = self._at, len(inputs)
+        rows = at.views.inputs[:n]
+        rows[:] = 0.0
+        width = min(rows.shape[1], inputs.shape[1])
+        rows[:, :width] = inputs[:, :width]
+        at.opinions.observed[:n] = np.searchsorted(at.committee.classes, labels)
+        self._powers[:n] = powers if len(powers) else 1.0
+        begin_rows(at.address, n)
+
+        def learn(engines: list[Engine]) -> None:
+            for each in engines:
+                each.learn(n)
+
+        list(pool.map(learn, at.engines) if pool else map(learn, at.engines))
+        at.readdress()
+        end_rows(at.address, n)
+        self._powers[:n] = 1.0
+        self.settle()
+        return at.opinions.predicted[:n]
+
+    def learn_row(self) -> bool:
+        """Learn the row that was written; if that was interrupted, go on with it.
+
+        Its inputs, or the numbers they are made of, and what was observed, have to be there.
+        Returns whether it was learned; not if a number is infinite.
+        """
+        if self._learn_one is None:
+            self._learn_one = entry(learn_one_row, int)
+        at = self._at
+        g = self._learn_one(at.address)
+        while g >= 0:
+            each = at.all[g]
+            each.finish_row(int(at.progress[BEFORE]))
+            at.addresses[g] = each.address
+            at.progress[TURN] = g + 1
+            g = self._learn_one(at.address)
+        if at.progress[LEARNED] % BLOCK == 0:
+            self.settle()
+        return bool(g == LEARNED_ROW)
+
+    def observe(self, place: int) -> None:
+        """Write down of which class the row is that is to be learned."""
+        self._at.opinions.observed[0] = place
+
+    def predict_row(self) -> Array | None:
+        """Return what is said of the row that was written; None if that takes more than a row."""
+        if self._predict_one is None:
+            self._predict_one = entry(predict_one_row, int)
+        at = self._at
+        return at.opinions.predicted[0].copy() if self._predict_one(at.address) else None
+
+    def settle(self) -> None:
+        """Do what is left to do: the row under way, and decisions at the end of a block."""
+        if self._at.progress[UNDER_WAY]:
+            self.learn_row()
+        at = self._at
+        if not at.committee.alone and at.n_rows % BLOCK == 0 and at.decided != at.n_rows:
+            self.become(end_block)
+
+    def become(self, change: Callable[[Committee], Committee]) -> None:
+        """Change the committee in one step; whom the change leaves as they are stay in place."""
+        known, engines = self._known(lambda state: state)
+        self._at = self._placed(change(known), engines)
+
+    def _known(self, taken: Callable[[State], State]) -> tuple[Committee, Engines]:
+        """Return what has been learned, and who learns each of its posteriors."""
+        at, engines = self._at, {}
+        awake = np.flatnonzero(at.committee.awake)
+        posteriors = list(at.committee.posteriors)
+        for e, of_expert in zip(awake, at.engines, strict=True):
+            posteriors[e] = _with_states(posteriors[e], [taken(each.state) for each in of_expert])
+            engines[id(posteriors[e])] = of_expert
+        weights, evidence = at.committee.weights.copy(), at.committee.evidence.copy()
+        weights[awake], evidence[awake] = at.opinions.weights, at.opinions.evidence
+        pool = Pool(at.opinions.exponents, at.opinions.covariance)
+        excess, variance = at.opinions.tally.tolist()
+        history = at.committee.history
+        if at.committee.alone and at.n_rows:
+            certain = HistoryEntry(at.n_rows, dict.fromkeys(at.committee.experts, 1.0))
+            history = History((certain,))
+        known = replace(
+            at.committee,
+            posteriors=tuple(posteriors),
+            weights=weights,
+            evidence=evidence,
+            pool=at.committee.pool.updated(awake.tolist(), pool),
+            corrections=at.opinions.corrections.copy(),
+            drift=at.committee.drift._replace(excess=excess, variance=variance),
+            history=history,
+            n_rows=at.n_rows,
+        )
+        return known, engines
+
+    def _placed(self, committee: Committee, engines: Mapping[int, list[Engine]]) -> _Place:
+        before = self._at if engines else None
+        awake: list[int] = np.flatnonzero(committee.awake).tolist()
+        chosen = dict.fromkeys(committee.view(e) for e in awake)
+        same = before is not None and (
+            before.committee.feature_space == committee.feature_space
+            and chosen.keys() == before.views.rows.keys()
+        )
+        views = (
+            before.views
+            if same and before is not None
+            else committee.feature_space.views(chosen, BLOCK)
+        )
+        of_experts = []
+        for e in awake:
+            posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
+            kept = engines.get(id(posterior))
+            if kept is None:
+                kept = [
+                    Engine(copy_state(s), posterior.settings, rows, np.ones(BLOCK), self._powers)
+                    for s in _states(posterior)
+                ]
+            elif not same:
+                kept = [each.moved(rows) for each in kept]
+            of_experts.append(kept)
+        return _Place(committee, views, of_experts, self._numbers, self._powers)
+
+
+def _states(posterior: OneVsRest) -> list[State]:
+    """Return the states that learn, each once: of one class there is no more than of none."""
+    unseen = [] if posterior.unseen is None else [posterior.unseen]
+    return (
+        (unseen or [*posterior.states])
+        if len(posterior.classes) < 2
+        else [*posterior.states, *unseen]
+    )
+
+
+def _with_states(posterior: OneVsRest, states: list[State]) -> OneVsRest:
+    is_open = posterior.unseen is not None
+    if len(posterior.classes) < 2:
+        return posterior.with_states(tuple(states), states[0] if is_open else None)
+    unseen = states[-1] if is_open else None
+    return posterior.with_states(tuple(states[:-1] if is_open else states), unseen)

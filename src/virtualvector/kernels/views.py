@@ -1,0 +1,121 @@
+"""What experts see of rows: their inputs, and cosines and sines of projections of them.
+
+A view has the features of its first projection, the inputs times a number, and the features of its
+other projections: whoever has more of these sees the same at the same places, and more behind it.
+Squares of inputs come before all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from virtualvector.jit.compiled import compiled
+from virtualvector.jit.struct_table import reader
+from virtualvector.kernels.fourier import write_fourier_row
+from virtualvector.kernels.triangular import dot_of_row, dots_of_four
+from virtualvector.types import Array, IntArray
+
+SQUARE = 0.5  # that squares, less their usual value of one, come times
+LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
+
+
+class Projection(NamedTuple):
+    """Directions in which rows are looked at."""
+
+    frequencies: Array  # (F, at least as many as there are inputs)
+
+
+class Viewed(NamedTuple):
+    """What one view has of rows."""
+
+    rows: Array  # (T, n)  written to
+    projections: IntArray  # which ones there are features of
+    scale: float  # that phases come times
+    linear_scale: float  # that inputs come times
+    n_squares: int  # inputs, the first ones, whose squares come before all
+
+
+class Sight(NamedTuple):
+    """Inputs of rows, and all that is made of them."""
+
+    inputs: Array  # (T, n)
+    clipped: Array  # (n,)  of a row, so that no phase overflows
+    phases: Array  # (P, F)  of a row under each projection
+    projections: IntArray  # (P,)  addresses
+    views: IntArray  # (V,)  addresses
+    last: Array  # (n,)  inputs of the first row when last looked at
+    is_known: IntArray  # (1,)  whether the views have that row
+
+
+_NOTHING, _NOBODY = np.zeros((0, 0)), np.zeros(0, np.int64)
+_projection_at = reader(Projection(_NOTHING))
+_view_at = reader(Viewed(_NOTHING, _NOBODY, 1.0, 1.0, 0))
+NO_SIGHT = Sight(
+    _NOTHING, np.zeros(0), _NOTHING, _NOBODY, _NOBODY, np.zeros(0), np.zeros(1, np.int64)
+)
+sight_at = reader(NO_SIGHT)
+
+
+@compiled
+def project(frequencies: Array, x: Array, phases: Array) -> None:
+    """Write ωᵀx for each frequency ω, of which there may be more entries than x has."""
+    n = frequencies.shape[0]
+    whole = n // 4 * 4
+    for k in range(0, whole, 4):
+        a, b = frequencies[k], frequencies[k + 1]
+        c, d = frequencies[k + 2], frequencies[k + 3]
+        dots_of_four(a, b, c, d, x, x.shape[0], phases, k)
+    for k in range(whole, n):
+        phases[k] = dot_of_row(frequencies[k], x, x.shape[0])
+
+
+@compiled
+def write_view(inputs: Array, phases: Array, view: Viewed, t: int) -> None:
+    """Write what a view has of row t."""
+    seen, n = view.rows[t], inputs.shape[0]
+    size = 2 * phases.shape[1]
+    start = view.n_squares
+    for i in range(start):
+        x = min(max(inputs[i], -LARGEST), LARGEST)
+        seen[i] = SQUARE * (x * x - 1.0)
+    for part in range(max(view.projections.shape[0], 1)):
+        if part < view.projections.shape[0]:
+            write_fourier_row(
+                phases[view.projections[part]], view.scale, seen[start : start + size]
+            )
+            start += size
+        if part == 0:
+            for i in range(n):
+                seen[start + i] = view.linear_scale * inputs[i]
+            start += n
+
+
+@compiled
+def look(sight: Sight, n_rows: int) -> None:
+    """Write what all views have of the first rows; nothing, of a single one that they have."""
+    n = sight.inputs.shape[1]
+    if n_rows == 1:
+        different = 0
+        for i in range(n):
+            different += sight.inputs[0, i] != sight.last[i]
+            sight.last[i] = sight.inputs[0, i]
+        if sight.is_known[0] == 1 and different == 0:
+            return
+    for t in range(n_rows):
+        for i in range(n):
+            sight.clipped[i] = min(max(sight.inputs[t, i], -LARGEST), LARGEST)
+        for p in range(sight.projections.shape[0]):
+            project(
+                _projection_at(sight.projections[p]).frequencies, sight.clipped, sight.phases[p]
+            )
+        for v in range(sight.views.shape[0]):
+            write_view(sight.inputs[t], sight.phases, _view_at(sight.views[v]), t)
+    sight.is_known[0] = n_rows == 1
+
+
+@compiled
+def look_at(address: int, n_rows: int) -> None:
+    """Do so, given where the table is."""
+    look(sight_at(address), n_rows)

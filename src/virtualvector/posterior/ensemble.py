@@ -1,0 +1,185 @@
+"""Posteriors that see the same rows and speak with one voice: one row, in one call.
+
+All that a committee does for a row is done here, on memory that stays where it is: inputs are
+scaled, looked at, predicted and learned by every posterior, and opinions mixed and corrected. What
+is seldom due is left to `Engine`, for one posterior at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from virtualvector.jit.compiled import compiled
+from virtualvector.jit.struct_table import reader
+from virtualvector.kernels.likelihood import write_probabilities
+from virtualvector.kernels.opinions import NO_OPINIONS, Opinions, conclude
+from virtualvector.kernels.scaling import count_missing, has_infinity, scale_rows
+from virtualvector.kernels.triangular import copy
+from virtualvector.kernels.views import NO_SIGHT, Sight, look
+from virtualvector.posterior.state import ROWS
+from virtualvector.posterior.step import DONE, learn_rows, predict_row
+from virtualvector.posterior.workspace import DRIFT, arguments_at
+from virtualvector.types import Array, IntArray
+
+# Places in `Ensemble.progress`: whether a row is under way; the posterior whose turn it is, and how
+# many rows that one had learned before; one more than the posterior that was left to `Engine` last;
+# the number of rows learned by all.
+UNDER_WAY, TURN, BEFORE, LEFT, LEARNED = range(5)
+
+DRIFT_DUE = -1  # why a posterior is left to `Engine`, beside what `learn_rows` stops for
+LEARNED_ROW, REFUSED_ROW = -1, -2  # what `learn_one_row` returns but for a posterior
+
+
+class Numbers(NamedTuple):
+    """A row as it came, and the running scales of its columns; none, if others make the inputs."""
+
+    row: Array  # (1, m)
+    scaled: Array  # (1, m)
+    counts: Array  # (m,)
+    means: Array  # (m,)
+    squares: Array  # (m,)
+    missing: IntArray  # (m,)
+
+
+class Ensemble(NamedTuple):
+    """All that one call works on."""
+
+    numbers: Numbers
+    sight: Sight
+    opinions: Opinions
+    posteriors: IntArray  # (G,)  addresses of `KernelArguments`
+    positives: IntArray  # (G,)  the class that each is about; −1: one that has not come yet
+    firsts: IntArray  # (E + 1,)  the first posterior of each expert
+    margins: Array  # (K,)  of a row, under the posteriors of an expert
+    progress: IntArray  # (5,)
+
+
+_NONE = np.zeros(0, np.int64)
+NO_NUMBERS = Numbers(
+    np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0), _NONE
+)
+_ensemble_at = reader(
+    Ensemble(NO_NUMBERS, NO_SIGHT, NO_OPINIONS, _NONE, _NONE, _NONE, np.zeros(1), _NONE)
+)
+
+
+@compiled
+def write_sign(ensemble: Ensemble, g: int, t: int) -> None:
+    """Say whether row t is of the class that posterior g is about."""
+    is_it = ensemble.opinions.observed[t] == ensemble.positives[g]
+    arguments_at(ensemble.posteriors[g]).signs[t] = 1.0 if is_it else -1.0
+
+
+@compiled
+def write_opinion(ensemble: Ensemble, e: int, t: int) -> None:
+    """Write what expert e says of row t, given the margins under its posteriors."""
+    noise = arguments_at(ensemble.posteriors[ensemble.firsts[e]]).settings.label_noise
+    write_probabilities(ensemble.margins, noise, ensemble.opinions.of_experts[e, t])
+
+
+@compiled
+def gather_opinions(ensemble: Ensemble, n_rows: int) -> None:
+    """Write what experts said of rows before they learned them."""
+    n_posteriors = ensemble.margins.shape[0]
+    for e in range(ensemble.firsts.shape[0] - 1):
+        for t in range(n_rows):
+            for k in range(n_posteriors):
+                one = arguments_at(ensemble.posteriors[ensemble.firsts[e] + k])
+                ensemble.margins[k] = one.signs[t] * one.events.margin[t]
+            write_opinion(ensemble, e, t)
+
+
+@compiled
+def begin_rows(address: int, n_rows: int) -> None:
+    """Look at rows, and tell posteriors which of them are theirs."""
+    ensemble = _ensemble_at(address)
+    look(ensemble.sight, n_rows)
+    for g in range(ensemble.posteriors.shape[0]):
+        for t in range(n_rows):
+            write_sign(ensemble, g, t)
+
+
+@compiled
+def end_rows(address: int, n_rows: int) -> None:
+    """Say what experts made of rows that all of them have learned; learn whom to trust."""
+    ensemble = _ensemble_at(address)
+    gather_opinions(ensemble, n_rows)
+    conclude(ensemble.opinions, n_rows, True)
+    ensemble.progress[LEARNED] += n_rows
+
+
+@compiled
+def scale_inputs(ensemble: Ensemble, learn: bool) -> None:
+    """Make inputs of a row of numbers, if that is what comes; those for which there is room."""
+    numbers = ensemble.numbers
+    if numbers.row.shape[1] > 0:
+        scale_rows(
+            numbers.row, numbers.counts, numbers.means, numbers.squares, learn, numbers.scaled
+        )
+        copy(numbers.scaled[0], ensemble.sight.inputs[0])
+        if learn:
+            count_missing(numbers.row, numbers.missing)
+
+
+@compiled
+def learn_one_row(address: int) -> int:
+    """Learn a row, or go on with it; return which posterior needs something first.
+
+    Or else that it was learned, or refused, because a number is infinite.
+    """
+    ensemble = _ensemble_at(address)
+    progress = ensemble.progress
+    if progress[UNDER_WAY] == 0:
+        if has_infinity(ensemble.numbers.row):
+            return REFUSED_ROW
+        scale_inputs(ensemble, True)
+        look(ensemble.sight, 1)
+        progress[TURN] = 0
+        progress[LEFT] = 0
+        progress[UNDER_WAY] = 1
+    n_posteriors = ensemble.posteriors.shape[0]
+    while progress[TURN] < n_posteriors:
+        g = progress[TURN]
+        if progress[LEFT] == g + 1:  # whoever should have seen to it was interrupted
+            return g
+        one = arguments_at(ensemble.posteriors[g])
+        n_rows = one.state.counts[ROWS]
+        progress[BEFORE] = n_rows
+        write_sign(ensemble, g, 0)
+        why = DRIFT_DUE
+        if n_rows + 1 < one.work.unfinished[DRIFT] or one.settings.half_life == math.inf:
+            _, why = learn_rows(ensemble.posteriors[g], 0, 1, False)
+        if why != DONE:
+            progress[LEFT] = g + 1
+            return g
+        progress[TURN] = g + 1
+    gather_opinions(ensemble, 1)
+    conclude(ensemble.opinions, 1, True)
+    progress[LEARNED] += 1
+    progress[UNDER_WAY] = 0
+    return LEARNED_ROW
+
+
+@compiled
+def predict_one_row(address: int) -> bool:
+    """Write what is said of a row; return whether all could say something at once.
+
+    Not so if a posterior has to be rebuilt first, or if a number is infinite.
+    """
+    ensemble = _ensemble_at(address)
+    if has_infinity(ensemble.numbers.row):
+        return False
+    scale_inputs(ensemble, False)
+    look(ensemble.sight, 1)
+    for e in range(ensemble.firsts.shape[0] - 1):
+        for k in range(ensemble.margins.shape[0]):
+            margin = predict_row(ensemble.posteriors[ensemble.firsts[e] + k])
+            if not margin < math.inf:
+                return False
+            ensemble.margins[k] = margin
+        write_opinion(ensemble, e, 0)
+    conclude(ensemble.opinions, 1, False)
+    return True

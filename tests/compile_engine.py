@@ -1,0 +1,22 @@
+"""Compile what learns, so that not both processes that test have to: `make kernels` runs this."""
+
+from __future__ import annotations
+
+from virtualvector.jit.compiled import entry
+from virtualvector.posterior import drift, step
+
+ADDRESS = int
+KERNELS = (
+    (step.learn_rows, (ADDRESS, int, int, bool)),
+    (step.merge_or_evict, (ADDRESS, int)),
+    (step.yield_to_contradiction, (ADDRESS, int)),
+    (step.learn_part, (ADDRESS, int)),
+    (step.rebuild, (ADDRESS, bool)),
+    (step.predict_row, (ADDRESS,)),
+    (step.flush_residual, (ADDRESS,)),
+    (drift.drift_rows, (ADDRESS,)),
+)
+
+if __name__ == "__main__":
+    for kernel, arguments in KERNELS:
+        entry(kernel, *arguments)
