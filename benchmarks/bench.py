@@ -124,7 +124,7 @@ def show(report: Report) -> None:
     if call is not None:
         print(f"  Of the limit, {call:.2f} µs is calling BLAS from Python (measured with d = 1).")
     for part, title in (
-        ("real", "Real rows, VVM 30 with and without merging"),
+        ("real", "Real rows, VVM 30 with and without merging and label noise"),
         ("points", "Against the points kept"),
         ("stream", "Against the rows learned"),
         ("flatness", "The end of the stream against its beginning"),

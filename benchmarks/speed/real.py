@@ -47,8 +47,8 @@ def name_of(rows: str, noise: float, how: str) -> str:
 
 
 def with_label_noise(label_noise: float) -> str:
-    """Return what is done where labels are noisy."""
-    return f"{MERGING}, ε {label_noise:g}"
+    """Return how a figure with label noise is called, merging included."""
+    return f"ε {label_noise:g}"
 
 
 def measure_real(name: str, plan: Plan) -> Iterator[Figure]:
