@@ -79,3 +79,5 @@ def mix(
             total += weights[e]
         for e in range(n_experts):
             weights[e] = (1.0 - share) * weights[e] / total + share / n_experts
+        if n_experts == 1:
+            weights[0] = 1.0  # rounding would make something else of it, and of the next row
