@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.rows import TakesRows
+from virtualvector.auto.rows import CommitteeRows
 from virtualvector.concurrency import of_one_moment
 from virtualvector.dataframes import Record, is_table, validated
 from virtualvector.features.tables import Columns, categorical_columns, columns_of
 from virtualvector.values import Marks
 
 
-class TakesTables(TakesRows):
+class TakesTables(CommitteeRows):
     """What `AutoVVMClassifier` does with a table before it learns or predicts it."""
 
     categorical_features: Any

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.concurrency import learned_whole, of_one_moment
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.learners.online import OnlineMixin
 from virtualvector.learners.order import visiting_order
+from virtualvector.learners.rows import LinearRows
 from virtualvector.learners.validation import (
     as_learned,
     check_known,
@@ -33,7 +33,7 @@ from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS, counters
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 
-class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
+class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     """A linear classifier that knows how sure it is of its weights.
 
     Subclasses say by which preset the engine learns.
@@ -137,8 +137,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         self._validate_params()
-        is_plain = sample_weight is None and self.class_weight is None
-        if is_plain and self._learn_one_row(X, y, classes):
+        if sample_weight is None and self._learn_table_of_one(X, y, classes):
             return self
         with learned_whole(self) as twin:
             twin._learn(*twin._more(X, y, classes, sample_weight))
@@ -288,9 +287,9 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         """
         check_is_fitted(self)
         route = self._route
-        if route is not None and route.can_predict and self._is_plain_row(X):
-            return route.probabilities(X[0])[np.newaxis]
-        return self._probabilities(X)
+        is_plain = route is not None and self._is_plain_row(X)
+        probabilities = route.probabilities(X[0]) if is_plain and route is not None else None
+        return self._probabilities(X) if probabilities is None else probabilities[np.newaxis]
 
     @of_one_moment
     def _probabilities(self, X: Any) -> Array:
