@@ -254,8 +254,8 @@ def test_documents_that_say_something_wrong(vvm, refused, places, to):
 def test_settings_that_are_not_what_parameters_give(vvm, refused, parameter, setting, to):
     if setting is not None:
         refused(changed(vvm, setting_of(*POSTERIOR, "settings", setting, to=to)))
-    said = "margin" if parameter == "eviction" else to
-    assert "expected" in refused(changed(vvm, setting_of("parameters", parameter, to=said)))
+    value = "margin" if parameter == "eviction" else to
+    assert "expected" in refused(changed(vvm, setting_of("parameters", parameter, to=value)))
 
 
 def test_work_without_end(vvm, ep, refused):

@@ -243,11 +243,11 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         Returns
         -------
         Predictions
-            What was said about each row before it was learned, for the first time if it is learned
-            several times: labels and probabilities. There is a column for each class known at the
-            end of the call, 0 where it was not known yet. Of the first row of all, while no class
-            is known, there is nothing to say: all its probabilities are 0, and its label is its
-            own, which does not depend on other rows.
+            What was predicted of each row before it was learned, for the first time if it is
+            learned several times: labels and probabilities. There is a column for each class known
+            at the end of the call, 0 where it was not known yet. Of the first row of all, while no
+            class is known, there is nothing to say: all its probabilities are 0, and its label is
+            its own, which does not depend on other rows.
 
         Examples
         --------

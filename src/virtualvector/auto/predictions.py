@@ -30,7 +30,7 @@ class PredictsTables(CommitteeAttributes, TakesTables):
         if route is None:
             check_is_fitted(self)
         assert route is not None
-        is_plain = route.is_plain and self._is_plain_row(X)
+        is_plain = self._is_plain_row(X)
         columns = [] if is_plain else self._checked_rows(X).values
         if is_plain or len(columns[0]) == 1:
             probabilities = route.probabilities(X[0] if is_plain else route.row_of(columns))

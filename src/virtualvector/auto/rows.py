@@ -36,6 +36,9 @@ class CommitteeRows(TakesRows):
         (label,) = as_learned(checked_labels(y, len(columns[0])), self.classes_, may_be_new=True)
         return route.learn(route.row_of(columns), label)
 
+    def _is_plain_row(self, X: Any) -> bool:
+        return super()._is_plain_row(X) and self._route is not None and self._route.is_plain
+
     @abstractmethod
     def _checked_rows(self, X: Any, reset: bool = False) -> Columns:
         """Return the columns of a table."""

@@ -94,7 +94,7 @@ class DaskMixin(BayesianLinearClassifier):
         Returns
         -------
         Predictions
-            Dask arrays of what was said about each row: labels and probabilities. They are on the
+            Dask arrays of what was predicted of each row: labels and probabilities. They are on the
             workers for as long as they are referred to.
         """
         done = self._learn_more(X, y, classes, sample_weight, True)

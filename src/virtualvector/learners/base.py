@@ -164,8 +164,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         Returns
         -------
         Predictions
-            What was said about each row before it was learned, for the first time if it is learned
-            several times: labels and probabilities.
+            What was predicted of each row before it was learned, for the first time if it is
+            learned several times: labels and probabilities.
 
         Examples
         --------

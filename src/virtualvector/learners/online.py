@@ -291,9 +291,11 @@ class TakesRows(TakesTurns, BaseEstimator):
         >>> model.predict_one({"country": "NO"})
         'yes'
         """
-        plain = type(sample_weight) is float and sample_weight == 1.0 and self.class_weight is None
-        if plain and self._learn_row(x, y):
-            return self
+        route, is_whole = self._route, type(sample_weight) is float and sample_weight == 1.0
+        if route is not None and is_whole and self.class_weight is None:
+            row = self._row(route, x)
+            if row is not None and route.learn(row, y):
+                return self
         weights = None if sample_weight == 1.0 else [sample_weight]
         return self.partial_fit(self._as_table(x), [y], sample_weight=weights)
 
@@ -322,12 +324,6 @@ class TakesRows(TakesTurns, BaseEstimator):
         check_is_fitted(self)
         (label,) = self._likeliest(x)
         return label.item() if isinstance(label, np.generic) else label
-
-    def _learn_row(self, x: Any, label: Any) -> bool:
-        """Learn a row if that needs no more looking at; return whether it was learned."""
-        route = self._route
-        row = None if route is None else self._row(route, x)
-        return row is not None and route.learn(row, label)
 
     def _learn_table_of_one(self, X: Any, y: Any, classes: Any) -> bool:
         """Learn X if it is one row that needs no more looking at; return whether it is."""
