@@ -130,7 +130,7 @@ def test_a_header_longer_than_allowed(refused):
 
 
 def test_names_given_twice(vvm, refused):
-    assert "twice" in refused(with_text(vvm, '"format":5', '"format":5,"format":5'))
+    assert "twice" in refused(with_text(vvm, '"format":6', '"format":6,"format":6'))
     header, data = header_and_data(vvm)
     text = compact(header)
     entry = compact({"counts": header["posterior/states/0/counts"]})[1:-1]
@@ -149,7 +149,7 @@ POSTERIOR = ("state", "posterior")
         (["format"], 0),
         (["format"], 1),
         (["format"], 2),
-        (["format"], 6),
+        (["format"], 7),
         (["format"], "1"),
         (["format"], True),
         (["format"], None),

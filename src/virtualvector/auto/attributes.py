@@ -154,7 +154,8 @@ class CommitteeAttributes(CommitteeRows):
         """Return the experts that there should be."""
         if self.experts is not None:
             return checked_experts(self.experts)
-        return usual_experts(len(encoder.counts), len(encoder.categories))
+        start = encoder.at_start
+        return usual_experts(len(start.counts), len(start.categories))
 
     @property
     def _sketch(self) -> Sketch | None:

@@ -52,15 +52,14 @@ class OnlineCommittee(Route[Known]):
     _row: Any
 
     def __init__(self, known: Known, marks: Marks, names: tuple[str, ...]) -> None:
-        super().__init__(known, known.committee.classes)
+        super().__init__(known, known.committee.classes, names)
         encoder = known.encoder
-        self.kinds, self.marks, self.names = encoder.kinds, marks, names
-        self.set_of_names = frozenset(names)
+        self.kinds, self.marks = encoder.kinds, marks
         self.most_inputs = encoder.most_inputs
         # What narrows rows that are too wide for the budget; None: nothing does.
         self.sketch: Sketch | None = None
         space = known.committee.feature_space
-        if space.most_inputs < self.most_inputs:
+        if space.most_inputs < encoder.at_start.most_inputs:
             self.sketch = sketch_of(self.most_inputs, space.n_inputs, space.seed)
         # Whether rows are numbers that a kernel scales.
         self.is_plain = (

@@ -12,10 +12,11 @@ from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns, cells_of
+from virtualvector.learners.columns import ADD
 from virtualvector.learners.online import TakesRows
 from virtualvector.learners.validation import as_learned, checked_labels
 from virtualvector.types import Labels
-from virtualvector.values import Marks
+from virtualvector.values import Marks, is_missing
 
 
 class CommitteeRows(TakesRows):
@@ -32,7 +33,9 @@ class CommitteeRows(TakesRows):
     def _learn_other_table_of_one(self, X: Any, y: Any) -> bool:
         route = self._route
         assert route is not None
-        columns = self._checked_rows(X).values
+        columns, _, new = self._checked_rows(X)
+        if new:
+            return False
         (label,) = as_learned(checked_labels(y, len(columns[0])), self.classes_, may_be_new=True)
         return route.learn(route.row_of(columns), label)
 
@@ -56,7 +59,7 @@ class CommitteeRows(TakesRows):
             fits = row.shape == (self.n_features_in_,) and row.dtype.kind in "fiu"
             return row.astype(np.float64) if fits else None
         if isinstance(x, Mapping):
-            if not (route.names and x.keys() <= route.set_of_names):
+            if not (route.names and (x.keys() <= route.set_of_names or self._lacks_new(route, x))):
                 return None
             x = [x.get(name) for name in route.names]
         elif len(x) != self.n_features_in_:
@@ -85,11 +88,17 @@ class CommitteeRows(TakesRows):
                 )
             return x
         new = [name for name in x if name not in names]
-        if new:
+        if new and self.new_columns != ADD:
             raise ValueError(
-                f"Found the columns {new!r}; expected those of the first row: {names.tolist()!r}."
+                f"Found the columns {new!r:.200}; expected those of the first row: "
+                f"{names.tolist()!r:.200}; or new_columns='add'."
             )
-        return {name: [x.get(name)] for name in names}
+        return {name: [x.get(name)] for name in (*names, *new)}
+
+    def _lacks_new(self, route: OnlineCommittee, x: Mapping[str, Any]) -> bool:
+        """Whether all columns of a row that are new are missing: they have not come yet."""
+        unknown = x.keys() - route.set_of_names
+        return self.new_columns == ADD and all(is_missing(x[name]) for name in unknown)
 
     @property
     def _known(self) -> Known:
@@ -103,9 +112,13 @@ class CommitteeRows(TakesRows):
         self._begin_route(known)
 
     def _begin_route(self, known: Known) -> None:
-        marks = Marks(() if self.missing_values is None else self.missing_values)
         names = tuple(self.__dict__.get("feature_names_in_", ()))
-        self._route = OnlineCommittee(known, marks, names)
+        self._route = OnlineCommittee(known, self._marks, names)
+
+    @property
+    def _marks(self) -> Marks:
+        """Texts that stand for a missing value."""
+        return Marks(() if self.missing_values is None else self.missing_values)
 
     @property
     def _committee(self) -> Committee:

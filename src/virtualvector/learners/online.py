@@ -35,11 +35,16 @@ class Route(ABC, Generic[Known]):
         What has been learned.
     classes : ndarray
         Those known so far.
+    names : tuple of str
+        Those of the columns, if they have any.
     can_predict : bool
         Whether a row alone can be predicted; not while there is but one class.
     """
 
-    def __init__(self, known: Known, classes: Labels, can_predict: bool = True) -> None:
+    def __init__(
+        self, known: Known, classes: Labels, names: tuple[str, ...], can_predict: bool = True
+    ) -> None:
+        self.names, self.set_of_names = names, frozenset(names)
         self._known: Known | None = known  # as it is now, or None
         self._places = {label: place for place, label in enumerate(classes.tolist())}
         self._place = 0  # of the label of the row that is being learned
@@ -151,6 +156,8 @@ class OnlinePosterior(Route[OneVsRest]):
         What has been learned.
     n_columns : int
         Of the rows.
+    names : tuple of str
+        Those of the columns, if they have any.
     """
 
     _table: Array
@@ -159,9 +166,9 @@ class OnlinePosterior(Route[OneVsRest]):
     _engines: list[Engine]
     _unseen: Engine | None
 
-    def __init__(self, known: OneVsRest, n_columns: int) -> None:
+    def __init__(self, known: OneVsRest, n_columns: int, names: tuple[str, ...]) -> None:
         # Some learners have to run EP before a posterior is read.
-        super().__init__(known, known.classes, can_predict=known.settling is None)
+        super().__init__(known, known.classes, names, can_predict=known.settling is None)
         self._classes = known.with_states((), None)
         self._n_columns = n_columns
         self.parameters: list[Any] | None = None  # of the learner, when last found valid
@@ -241,8 +248,10 @@ class TakesRows(TakesTurns, BaseEstimator):
 
     _route: Any = None  # a `Route`, once something has been learned
     class_weight: Any
+    new_columns: str
     classes_: Labels
     n_features_in_: int
+    feature_names_in_: Any
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -259,8 +268,8 @@ class TakesRows(TakesTurns, BaseEstimator):
         ----------
         x : array-like of shape (n_columns,), or dict
             The values of the row in the order of the columns; or by the names of columns, which are
-            those of the first row. A column that a dict does not have is missing, which is an error
-            to all but `AutoVVMClassifier`.
+            those of the first row, unless `new_columns` says otherwise. A column that a dict does
+            not have is missing, which is an error to all but `AutoVVMClassifier`.
         y : label
             The class of the row.
         sample_weight : float, default=1.0

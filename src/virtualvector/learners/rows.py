@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from virtualvector.dataframes import is_table, labels_of
+from virtualvector.learners.columns import ADD, check_width, new_labels
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.online import OnlinePosterior, TakesRows
+from virtualvector.learners.validation import checked_rows
 from virtualvector.types import Labels
 
 
@@ -30,37 +35,72 @@ class LinearRows(TakesRows):
         self._begin_route(posterior)
 
     def _begin_route(self, known: OneVsRest) -> None:
-        self._route = OnlinePosterior(known, self.n_features_in_)
+        names = tuple(self.__dict__.get("feature_names_in_", ()))
+        self._route = OnlinePosterior(known, self.n_features_in_, names)
 
     def _row(self, route: OnlinePosterior, x: Any) -> Any:
-        return self._in_order(x) if isinstance(x, Mapping) else x
-
-    def _in_order(self, x: Mapping[str, Any]) -> list[Any]:
-        """Return the values of a dict in the order of the columns."""
-        names = self.__dict__.get("feature_names_in_")
-        if names is None:
+        if not isinstance(x, Mapping):
+            return x
+        if not route.names:
             raise ValueError(
                 "found a dict; expected an array, because the rows so far had no names of columns"
             )
-        missing = [name for name in names if name not in x]
-        unknown = [name for name in x if name not in names] if len(x) > len(names) else []
-        if missing or unknown:
+        if self.new_columns == ADD:
+            is_known = x.keys() <= route.set_of_names
+            return [x.get(name, 0.0) for name in route.names] if is_known else None
+        missing = [name for name in route.names if name not in x]
+        if missing or len(x) > len(route.names):
+            unknown = [name for name in x if name not in route.set_of_names]
             raise ValueError(
                 f"found a row without {missing!r:.200} and with {unknown!r:.200}; expected the "
-                f"columns {names.tolist()!r:.200}"
+                f"columns {list(route.names)!r:.200}; or new_columns='add'"
             )
-        return [x[name] for name in names]
+        return [x[name] for name in route.names]
 
     def _as_table(self, x: Any) -> Any:
+        route = self._route
         if isinstance(x, Mapping):
-            if self._route is None:  # names and order of the columns are those of the first row
+            row = None if route is None else self._row(route, x)
+            if row is None:  # the first row, or one with new columns: it has names of its own
                 return _table(x.values(), x.keys())
-            x = self._in_order(x)
-        names = self.__dict__.get("feature_names_in_")
+            x = row
         row = np.asarray(x)
-        if names is None or row.shape != (len(names),):
+        if route is None or not route.names or row.shape != (len(route.names),):
             return row[np.newaxis]
-        return _table(row.tolist(), names)
+        return _table(row.tolist(), route.names)
+
+    def _with_all_columns(self, X: Any, learn: bool = False) -> tuple[Self, Any]:
+        """Return who takes a table, another one if it has new columns, and it with all columns.
+
+        That is where these may be added; otherwise a table has to be as those before. If ``learn``,
+        the other one is to take the place of this one.
+        """
+        route = self._route
+        if self.new_columns != ADD or route is None or not route.names or not is_table(X):
+            return self, X
+        labels = labels_of(X)
+        if labels == list(route.names) or not all(isinstance(label, str) for label in labels):
+            return self, X
+        new = new_labels(labels, route.set_of_names)
+        numbers = checked_rows(BaseEstimator(), X, reset=True)
+        model = self._widened(len(new), new, learn) if new else self
+        names = [*route.names, *new]
+        rows = np.zeros((len(numbers), len(names)))
+        rows[:, [names.index(label) for label in labels]] = numbers
+        return model, _table(rows.T, names)
+
+    def _widened(self, n_more: int, names: Sequence[str] = (), learn: bool = False) -> Self:
+        """Return the same for rows with more columns behind those known: so far zeros."""
+        route, n_features = self._route, self.n_features_in_
+        assert route is not None
+        check_width(n_features + n_more)
+        known = route.close() if learn else route.known
+        wider = copy(self)
+        wider.n_features_in_ = n_features + n_more
+        if names:
+            wider.feature_names_in_ = np.array([*self.feature_names_in_, *names], dtype=object)
+        wider._posterior = known.with_more_weights(n_features, n_more)
+        return wider
 
     def _likeliest(self, x: Any) -> Labels:
         labels: Labels = self.predict(self._as_table(x))
@@ -79,11 +119,12 @@ class LinearRows(TakesRows):
                 route.parameters = parameters
 
 
-def _table(values: Iterable[Any], names: Iterable[str]) -> Any:
-    """Return a data frame of one row."""
+def _table(columns: Iterable[Any], names: Iterable[str]) -> Any:
+    """Return a data frame of columns, or of one row."""
     import pyarrow as pa
 
-    return pa.table([[value] for value in values], names=list(names))
+    cells = [each if isinstance(each, np.ndarray) else [each] for each in columns]
+    return pa.table(cells, names=list(names))
 
 
 @functools.cache
