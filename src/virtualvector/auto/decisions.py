@@ -20,8 +20,8 @@ LARGEST_SHARE = 0.5  # of the budget, for one that grows: the others see what it
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
 
 
-def end_block(committee: Committee) -> Committee:
-    """Decide who is awake in the next block."""
+def end_block(committee: Committee, may_forget: bool = True) -> Committee:
+    """Decide who is awake in the next block, and whether the best one may have forgetful twins."""
     drift, alarm = committee.drift.end_block()
     weights = dict.fromkeys(committee.experts, 0.0)
     for expert, weight in zip(committee.experts, committee.weights.tolist(), strict=True):
@@ -29,7 +29,10 @@ def end_block(committee: Committee) -> Committee:
     known = replace(
         committee, drift=drift, history=committee.history.with_block(committee.n_rows, weights)
     )
-    return _begin_anew(known) if alarm else _grow(_fork(_put_to_sleep(known)))
+    if alarm:
+        return _begin_anew(known)
+    rested = _put_to_sleep(known)
+    return _grow(_fork(rested) if may_forget else rested)
 
 
 def _begin_anew(committee: Committee) -> Committee:
