@@ -31,13 +31,10 @@ from virtualvector.auto.history import LONGEST, History, HistoryEntry, thinned
 from virtualvector.auto.pool import PRECISION, Pool
 from virtualvector.kernels import calibration
 from virtualvector.kernels.log_pool import DRIFT
-from virtualvector.kernels.opinions import Opinions
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import known_together, of_all_classes
 from virtualvector.posterior.state import ROWS
 from virtualvector.types import Array, Labels
-
-_LEAST = 1e-300  # of a probability, as in `kernels/calibration.py`
 
 
 class Trust(NamedTuple):
@@ -116,17 +113,6 @@ def _moved(weights: Array, gains: Sequence[Array], share: float) -> Array:
         weights = np.exp(logs - logs.max())
         weights = (1.0 - share) * weights / weights.sum() + share / len(weights)
     return weights
-
-
-def log_likelihoods(opinions: Opinions, n_rows: int) -> Array:
-    """Return the log-likelihood of each correction, of rows of which opinions were heard."""
-    stated, powers = opinions.stated[:, :n_rows], calibration.POWERS[:, np.newaxis, np.newaxis]
-    raised = np.maximum(stated[calibration.SOURCES], _LEAST) ** powers
-    came = raised[:, np.arange(n_rows), opinions.observed[:n_rows]] / raised.sum(axis=2)
-    shares = calibration.SHARES[:, np.newaxis]
-    gave = (1.0 - shares) * came + shares / stated.shape[2]
-    likelihoods: Array = np.log(np.maximum(gave, _LEAST)) @ opinions.powers[:n_rows]
-    return likelihoods
 
 
 def of_classes(committee: Committee, classes: Labels) -> Committee:

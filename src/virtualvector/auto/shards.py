@@ -22,10 +22,11 @@ from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import end_block
 from virtualvector.auto.learning import learn, predict
 from virtualvector.auto.online import Known
-from virtualvector.auto.pooling import log_likelihoods, multiplied, of_classes, trust_by_evidence
+from virtualvector.auto.pooling import multiplied, of_classes, trust_by_evidence
 from virtualvector.auto.stage import Stage
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.pooling import Seen, pooled_encoder
+from virtualvector.kernels.calibration import POWERS, SHARES, SOURCES, add_log_likelihoods
 from virtualvector.kernels.opinions import Opinions
 from virtualvector.learners import rounds
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -67,7 +68,11 @@ class ShardStage(Stage):
 
     def _listen(self, opinions: Opinions, n_rows: int) -> None:
         if not self.committee.alone:
-            self.gains = self.gains + log_likelihoods(opinions, n_rows)
+            self.gains = self.gains.copy()
+            add_log_likelihoods(
+                opinions.stated[:, :n_rows], opinions.observed[:n_rows], opinions.powers[:n_rows],
+                SOURCES, POWERS, SHARES, self.gains,
+            )  # fmt: skip
 
 
 class CommitteeShard(AutoVVMClassifier):
@@ -90,6 +95,16 @@ class CommitteeShard(AutoVVMClassifier):
 
     def _learn_table_of_one(self, X: Any, y: Any, classes: Any) -> bool:
         return False
+
+
+def round_start(model: Any, n_shards: int, alone: bool) -> Any:
+    """Return the model that the shards of a round go on from.
+
+    A committee may only decide by itself while there are no rounds yet: while one shard is
+    ``alone``.
+    """
+    is_committee = isinstance(model, AutoVVMClassifier)
+    return model if (alone if is_committee else n_shards == 1) else begun(model)
 
 
 def begun(model: Any) -> Any:
