@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -12,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from virtualvector.serve.bodies import Limits, Refused, labels_in, rows_in
@@ -20,7 +19,7 @@ from virtualvector.serve.gate import Gate, Tokens
 from virtualvector.serve.metrics import Latency, exposition
 from virtualvector.serve.openapi import described
 from virtualvector.serve.page import page_files
-from virtualvector.serve.service import Answer, Service
+from virtualvector.serve.service import Answer, Service, compact
 from virtualvector.serve.store import Outcome, StoreLost
 from virtualvector.serve.writer import Overloaded
 from virtualvector.streams.bad_input import BadInput
@@ -29,6 +28,13 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERY = 1.0  # seconds between two events
 
 _STATUS = {Outcome.CONFLICT: 409, Outcome.TAKEN: 409, Outcome.UNKNOWN: 404}
+
+
+class _Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return compact(content).encode()
 
 
 class Application:
@@ -76,7 +82,7 @@ class Application:
             if not answer.left_out:
                 del fields["left_out"]
             said.append(fields)
-        return JSONResponse(said[0] if asked.is_one else {"answers": said})
+        return _Json(said[0] if asked.is_one else {"answers": said})
 
     async def learn(self, request: Request) -> Response:
         """Take rows and their labels."""
@@ -92,7 +98,7 @@ class Application:
     async def model(self, request: Request) -> Response:
         """Say what the model is."""
         learned, form = self.service.snapshot, self.service.form
-        return JSONResponse(
+        return _Json(
             {
                 "program": f"virtualvector {version('virtualvector')}",
                 "columns": [{"name": c.name, "kind": c.kind} for c in form.columns],
@@ -107,7 +113,7 @@ class Application:
 
     async def figures(self, request: Request) -> Response:
         """Say how good the answers were."""
-        return JSONResponse(self._figures())
+        return _Json(self._figures())
 
     async def events(self, request: Request) -> Response:
         """Say so again whenever it changes."""
@@ -118,7 +124,7 @@ class Application:
             self._n_listening += 1
             try:
                 while not self.service.is_stopping:
-                    yield f"data: {json.dumps(self._figures())}\n\n"
+                    yield f"data: {compact(self._figures())}\n\n"
                     await asyncio.sleep(EVERY)
             finally:
                 self._n_listening -= 1
@@ -127,14 +133,14 @@ class Application:
 
     async def health(self, request: Request) -> Response:
         """Say that the process is there."""
-        return JSONResponse({"status": "alive"})
+        return _Json({"status": "alive"})
 
     async def ready(self, request: Request) -> Response:
         """Say whether all can be done that may be asked for."""
         troubles = self.service.troubles()
         if troubles:
-            return JSONResponse({"status": "not ready", "troubles": troubles}, 503)
-        return JSONResponse({"status": "ready"})
+            return _Json({"status": "not ready", "troubles": troubles}, 503)
+        return _Json({"status": "ready"})
 
     async def metrics(self, request: Request) -> Response:
         """Return figures for Prometheus."""
@@ -145,7 +151,7 @@ class Application:
 
     async def openapi(self, request: Request) -> Response:
         """Describe all this."""
-        return JSONResponse(self._openapi)
+        return _Json(self._openapi)
 
     async def page(self, request: Request) -> Response:
         """Return a part of the live page."""
@@ -206,11 +212,11 @@ def application(
 def _outcomes(found: Sequence[tuple[str, Outcome]], is_one: bool) -> Response:
     said = [{"id": own, "outcome": outcome.value} for own, outcome in found]
     status = max(_STATUS.get(outcome, 200) for _, outcome in found)
-    return JSONResponse(said[0] if is_one else {"outcomes": said}, status)
+    return _Json(said[0] if is_one else {"outcomes": said}, status)
 
 
 def _error(status: int, message: str, **headers: str) -> Response:
-    return JSONResponse({"error": message}, status, headers)
+    return _Json({"error": message}, status, headers)
 
 
 def _refused(request: Request, error: Any) -> Response:

@@ -179,20 +179,20 @@ class Gate:
         if said.isdigit() and len(said) < 20 and int(said) > most:
             raise too_long
         parts, size = [], 0
-        late = time.monotonic() + self._limits.seconds
-        while True:
-            try:
-                message = await asyncio.wait_for(receive(), late - time.monotonic())
-            except TimeoutError:
-                raise Refused(408, "found a body that comes too slowly.") from None
-            if message["type"] == "http.disconnect":
-                raise Refused(400, "found half a body.")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > most:
-                raise too_long
-            if not message.get("more_body", False):
-                return b"".join(parts)
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "found half a body.")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise too_long
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise Refused(408, "found a body that comes too slowly.") from None
 
 
 def _host(headers: dict[bytes, bytes]) -> str:

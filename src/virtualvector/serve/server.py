@@ -49,7 +49,8 @@ def run(app: Any, service: Service, host: str, port: int, ready: Callable[[int],
         backlog=BACKLOG,
         ws="none",
     )
-    asyncio.run(_Server(config, service, ready).serve())
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_Server(config, service, ready).serve())
 
 
 class _Server(uvicorn.Server):

@@ -16,6 +16,8 @@ from virtualvector.serve.rows import Checked, RowFormat
 from virtualvector.serve.store import Entry, Outcome, Store, StoreLost, Written
 from virtualvector.serve.writer import Overloaded, Writer
 
+compact = json.JSONEncoder(separators=(",", ":")).encode
+
 WAIT = 1.0  # seconds that an answer waits for the store
 
 
@@ -118,8 +120,8 @@ class Service:
             Entry(
                 uuid.uuid4().hex if own is None else own,
                 now,
-                _compact(values),
-                _compact(each),
+                compact(values),
+                compact(each),
                 snapshot.sequence,
                 is_new=own is None,
             )
@@ -170,7 +172,3 @@ class Service:
             self.unseen.update(
                 {name: n for name, n in zip(self.form.names, counts, strict=True) if n}
             )
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))

@@ -151,9 +151,10 @@ class Store:
     def write(self, entries: Sequence[Entry]) -> list[Written]:
         """Make entries durable, all or none; return what became of each, in their order."""
         with _telling(), self._engine.begin() as connection:
+            has_labels = any(entry.label is not None for entry in entries)
             transaction = _Transaction(
                 self._known(connection, {e.id for e in entries if not e.is_new}),
-                self._last(connection),
+                self._last(connection) if has_labels else 0,
             )
             written = [transaction.take(entry) for entry in entries]
             transaction.carry_out(connection)
