@@ -70,9 +70,13 @@ def know_anchors(app: Any, page: str, source: list[str]) -> None:
 def skip_strangers(
     app: Any, kind: str, name: str, member: Any, skipped: bool, options: Any
 ) -> bool | None:
-    """Leave out what other packages give a class, and what is not meant for anyone."""
+    """Leave out what other packages give a class, and what its docstring has said already."""
     home = getattr(member, "__module__", None) or "virtualvector"
-    return True if not str(home).startswith("virtualvector") else None
+    if not str(home).startswith("virtualvector"):
+        return True
+    is_fitted = isinstance(member, property) and name.endswith("_")
+    is_field = type(member).__name__ == "_tuplegetter"
+    return True if is_fitted or is_field else None
 
 
 def setup(app: Any) -> None:
