@@ -233,7 +233,7 @@ def _sums_to_one(weights: Any, n: int, share: float) -> bool:
 
 def _check_posteriors(committee: Committee) -> None:
     feature_space, classes = committee.feature_space, committee.classes
-    most, calm = 0, committee.n_rows - committee.calm_since
+    most = 0
     each = zip(committee.experts, committee.posteriors, committee.awake.tolist(), strict=True)
     for expert, posterior, awake in each:
         n_weights, expected = posterior.check(), feature_space.n_weights(expert)
@@ -243,7 +243,6 @@ def _check_posteriors(committee: Committee) -> None:
         _expect(fits, "as many weights as experts have")
         rows = int(posterior.states[0].counts[ROWS])
         _expect(rows <= committee.n_rows, "experts that learned no more rows than came")
-        _expect(rows >= calm or not awake, "experts awake that learned all rows since an alarm")
         _expect(posterior.settings == expert.settings(), "posteriors that learn as experts do")
         _expect(posterior.settling is None, "posteriors that need no settling")
         _expect(_same(posterior.classes, classes), "the same classes for all experts")
