@@ -110,7 +110,7 @@ class DaskMixin(TakesTurns, BaseEstimator):
         Returns
         -------
         Predictions
-            Dask arrays of what was said about each row: labels and probabilities. They are on the
+            Dask arrays of what was predicted of each row: labels and probabilities. They are on the
             workers for as long as they are referred to.
         """
         done = self._learn_more(X, y, classes, sample_weight, True)
@@ -279,7 +279,25 @@ class DaskADFClassifier(DaskMixin, ADFClassifier):
     shards, client
         As for `DaskVVMClassifier`, which says how rows are learned.
     label_noise, margin_noise, prior_variance, fit_intercept, class_weight
-        As for `VVMClassifier`.
+        As for `VVMClassifier`, which also describes the attributes.
+
+    Examples
+    --------
+    So few rows are learned by one shard, as on one machine:
+
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.dask import DaskADFClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> X, y = X[:200], y[:200]
+    >>> pieces = da.from_array(X, chunks=(50, -1)), da.from_array(y, chunks=50)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+    ...     spread = DaskADFClassifier(margin_noise=0.5).fit(*pieces).to_local()
+    >>> here = ADFClassifier(margin_noise=0.5).partial_fit(X, y)
+    >>> bool((spread.coef_ == here.coef_).all())
+    True
     """
 
     _of = ADFClassifier
