@@ -89,6 +89,8 @@ def main() -> None:
             wrong.show()  # the help
             sys.exit(BAD_INPUT)
         # Words of those who check options, which tell nothing.
-        said = wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
-        say(f"vvm: {said}")
+        message = (
+            wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
+        )
+        say(f"vvm: {message}")
         sys.exit(BAD_INPUT)
