@@ -179,9 +179,9 @@ def measure(
     Parameters
     ----------
     labels : ndarray of shape (n_rows,)
-        What came.
+        What was observed.
     predicted : ndarray of shape (n_rows,)
-        The class that was said to come.
+        The class that was predicted.
     probabilities : ndarray of shape (n_rows, n_classes) or None
         Those stated, a column for each class.
     classes : ndarray of shape (n_classes,)
