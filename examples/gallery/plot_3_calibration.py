@@ -34,12 +34,12 @@ learners = {
     "natural gradient": (NaturalGradientClassifier(), small),
     "sparse online GP": (SOGPClassifier(bandwidth=np.sqrt(2 * 57), noise=0.1, budget=100), small),
 }
-said = {
+predicted = {
     name: predict_then_learn(model, rows, y, classes) for name, (model, rows) in learners.items()
 }
 
 figure, panels = plt.subplots(1, 4, figsize=(12, 3.6), layout="constrained", sharey=True)
-for axes, (name, predictions) in zip(panels, said.items(), strict=True):
+for axes, (name, predictions) in zip(panels, predicted.items(), strict=True):
     bins = reliability(y, predictions.probabilities, classes)
     error = 2 * np.sqrt(bins.observed * (1 - bins.observed) / np.maximum(bins.n_rows, 1))
     found = measure(y, *predictions, classes)
@@ -59,7 +59,7 @@ plt.show()
 # Bars are two standard errors. Points below the line on the right and above it on the left say that
 # a learner is too bold.
 
-for name, predictions in said.items():
+for name, predictions in predicted.items():
     found = measure(y, *predictions, classes)
     print(
         f"{name:18} error {found.error:.4f}  log-loss {found.log_loss:.4f}"

@@ -43,8 +43,8 @@ noises = [0.0, 0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0]
 
 
 def along(model, X, y):
-    said = model.predict_then_learn(StandardScaler().fit_transform(X), y)
-    return log_loss(y, said.probabilities, model.classes_)
+    predicted = model.predict_then_learn(StandardScaler().fit_transform(X), y)
+    return log_loss(y, predicted.probabilities, model.classes_)
 
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")

@@ -65,7 +65,7 @@ class Reader:
 
     def __init__(self, vvm, names):
         self._vvm, self._names = vvm, {"__name__": "page", **names}
-        self._said = None
+        self._printed = None
         self.done = 0
 
     def follow(self, page, text):
@@ -85,9 +85,9 @@ class Reader:
             return
         test = doctest.DocTestParser().get_doctest(block.text, {}, where, where, block.line - 1)
         test.globs = self._names
-        runner, said = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), []
-        runner.run(test, out=said.append, clear_globs=False)
-        assert not runner.failures, "".join(said)
+        runner, report = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), []
+        runner.run(test, out=report.append, clear_globs=False)
+        assert not runner.failures, "".join(report)
 
     def _commands(self, block, where):
         lines = block.text.replace("\\\n", " ").splitlines()
@@ -109,7 +109,7 @@ class Reader:
             done = self._vvm(*arguments)
             code = re.search(r"# exit code (\d+)", line)
             assert done.code == (int(code[1]) if code else 0), f"{where}: {line}\n{done.err}"
-            self._said = done.err + done.out
+            self._printed = done.err + done.out
             if into:
                 Path(into).write_text(done.out)
         elif first == "make":
@@ -122,8 +122,8 @@ class Reader:
 
     def _expect(self, shown, where):
         pattern = re.escape(" ".join(shown.split())).replace(re.escape("..."), ".*")
-        found = re.search(pattern, " ".join(self._said.split()))
-        assert found, f"{where}: expected\n{shown}\nbut found\n{self._said}"
+        found = re.search(pattern, " ".join(self._printed.split()))
+        assert found, f"{where}: expected\n{shown}\nbut found\n{self._printed}"
 
 
 def _is_command(line):
