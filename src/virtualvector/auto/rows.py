@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
+from virtualvector.auto.validation import check_room
 from virtualvector.concurrency import TakesTurns
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns, cells_of
@@ -207,6 +208,7 @@ class TakesRows(TakesTurns, BaseEstimator):
         return self._known.encoder
 
     def _take(self, learned: dict[str, Any]) -> None:
+        check_room(learned["encoder"])
         self._known = Known(learned["committee"], learned["encoder"])
         self._categorical = learned["categorical"]
 

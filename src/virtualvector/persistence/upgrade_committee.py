@@ -23,6 +23,15 @@ def with_views(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"parameters": parameters | {"experts": _with_views(parameters["experts"])}}
 
 
+def with_reach(document: dict[str, Any]) -> dict[str, Any]:
+    """Format 5, since experts have a reach: that of those which have none is one deviation."""
+    parameters = document.get("parameters")
+    if not isinstance(parameters, dict) or "experts" not in parameters:
+        return document
+    experts = _with_fields(parameters["experts"], {"reach": 1.0})
+    return document | {"parameters": parameters | {"experts": experts}}
+
+
 def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     """Format 5: a committee also pools its experts, which may see more; an encoder counts classes.
 
@@ -64,18 +73,41 @@ def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     return state | upgraded, arrays
 
 
+def with_counts(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Format 5, since it counts classes: as if all had come alike. No number was straightened."""
+    if not isinstance(state, dict) or not _has(state, "committee"):
+        return state, arrays
+    committee = _with_fields(state["committee"], {"reach": 1.0})
+    if "counts" in committee:
+        return state, arrays
+    try:
+        n_classes = len(committee["posteriors"][0]["classes"]["values"])
+        n_calm = committee["n_rows"] - committee["calm_since"]
+        space = committee["feature_space"] | {"n_scaled": 0}
+        counts = np.full(n_classes, n_calm / max(n_classes, 1))
+    except (KeyError, TypeError, IndexError):
+        return state, arrays  # which `unpack` refuses
+    committee |= {"feature_space": space, "counts": "committee/counts"}
+    return state | {"committee": committee}, arrays | {"committee/counts": counts}
+
+
 def _has(state: dict[str, Any], *names: str) -> bool:
     return all(isinstance(state.get(name), dict) for name in names)
 
 
 def _with_views(node: Any) -> Any:
     """Return experts that see all columns, and no squares."""
+    return _with_fields(node, {"columns": 0, "squares": False}, "columns")
+
+
+def _with_fields(node: Any, fields: dict[str, Any], unexpected: str = "") -> Any:
+    """Return experts with fields that they lack; those that must lack them may have none."""
     if isinstance(node, list):
-        return [_with_views(each) for each in node]
+        return [_with_fields(each, fields, unexpected) for each in node]
     if not isinstance(node, dict):
         return node
-    node = {name: _with_views(each) for name, each in node.items()}
+    node = {name: _with_fields(each, fields, unexpected) for name, each in node.items()}
     is_expert = {"bandwidth", "margin_noise", "detail"} <= node.keys()
-    if is_expert and {"columns", "squares"} & node.keys():
-        raise Misfit("committee: found an expert with columns; expected none before format 5")
-    return node | {"columns": 0, "squares": False} if is_expert else node
+    if is_expert and unexpected and fields.keys() & node.keys():
+        raise Misfit(f"committee: found an expert with {unexpected}; expected none before format 5")
+    return fields | node if is_expert else node
