@@ -1,7 +1,8 @@
-"""What format 5 changed of committees: a logarithmic pool, more views, statistics of categories."""
+"""What formats 5 and 6 changed of committees: a pool, more views, statistics, later columns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,12 @@ _NEXT_TO_NOTHING = 1e-12  # trust in a new way, so that a file says what it said
 
 def with_views(document: dict[str, Any]) -> dict[str, Any]:
     """Format 5: experts, which may be parameters, may see a few columns each, or squares."""
-    parameters = document.get("parameters")
-    if not isinstance(parameters, dict) or "experts" not in parameters:
-        return document
-    return document | {"parameters": parameters | {"experts": _with_views(parameters["experts"])}}
+    return _with_experts(document, _with_views)
 
 
 def with_reach(document: dict[str, Any]) -> dict[str, Any]:
-    """Format 5, since experts have a reach: that of those which have none is one deviation."""
-    parameters = document.get("parameters")
-    if not isinstance(parameters, dict) or "experts" not in parameters:
-        return document
-    experts = _with_fields(parameters["experts"], {"reach": 1.0})
-    return document | {"parameters": parameters | {"experts": experts}}
+    """Format 6: experts, which may be parameters, have a reach; here, one deviation."""
+    return _with_experts(document, _with_reach)
 
 
 def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
@@ -74,12 +68,12 @@ def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
 
 
 def with_counts(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
-    """Format 5, since it counts classes: as if all had come alike. No number was straightened."""
+    """Format 6: a committee counts classes; here, as if all had come alike. None has a reach."""
     if not isinstance(state, dict) or not _has(state, "committee"):
         return state, arrays
-    committee = _with_fields(state["committee"], {"reach": 1.0})
+    committee = _with_reach(state["committee"])
     if "counts" in committee:
-        return state, arrays
+        raise Misfit("committee: found counts; expected none before format 6")
     try:
         n_classes = len(committee["posteriors"][0]["classes"]["values"])
         n_calm = committee["n_rows"] - committee["calm_since"]
@@ -91,23 +85,50 @@ def with_counts(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     return state | {"committee": committee}, arrays | {"committee/counts": counts}
 
 
+def with_first_columns(state: Any) -> Any:
+    """Format 6: an encoder knows how many columns there were at the start; here, all of them."""
+    if not isinstance(state, dict) or not _has(state, "encoder"):
+        return state
+    encoder = state["encoder"]
+    if "n_first" in encoder:
+        raise Misfit("encoder: found n_first; expected none before format 6")
+    categorical = encoder.get("categorical")
+    n_columns = len(categorical) if isinstance(categorical, list) else 0
+    return state | {"encoder": encoder | {"n_first": n_columns}}
+
+
 def _has(state: dict[str, Any], *names: str) -> bool:
     return all(isinstance(state.get(name), dict) for name in names)
 
 
+def _with_experts(document: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
+    parameters = document.get("parameters")
+    if not isinstance(parameters, dict) or "experts" not in parameters:
+        return document
+    return document | {"parameters": parameters | {"experts": changed(parameters["experts"])}}
+
+
 def _with_views(node: Any) -> Any:
     """Return experts that see all columns, and no squares."""
-    return _with_fields(node, {"columns": 0, "squares": False}, "columns")
+    return _with_fields(node, {"columns": 0, "squares": False}, 5)
 
 
-def _with_fields(node: Any, fields: dict[str, Any], unexpected: str = "") -> Any:
-    """Return experts with fields that they lack; those that must lack them may have none."""
+def _with_reach(node: Any) -> Any:
+    """Return experts that see all numbers bent."""
+    return _with_fields(node, {"reach": 1.0}, 6)
+
+
+def _with_fields(node: Any, fields: dict[str, Any], format: int) -> Any:
+    """Return experts with fields that they have only since some format."""
     if isinstance(node, list):
-        return [_with_fields(each, fields, unexpected) for each in node]
+        return [_with_fields(each, fields, format) for each in node]
     if not isinstance(node, dict):
         return node
-    node = {name: _with_fields(each, fields, unexpected) for name, each in node.items()}
+    node = {name: _with_fields(each, fields, format) for name, each in node.items()}
     is_expert = {"bandwidth", "margin_noise", "detail"} <= node.keys()
-    if is_expert and unexpected and fields.keys() & node.keys():
-        raise Misfit(f"committee: found an expert with {unexpected}; expected none before format 5")
-    return fields | node if is_expert else node
+    if is_expert and fields.keys() & node.keys():
+        name = next(iter(fields))
+        raise Misfit(
+            f"committee: found an expert with {name}; expected none before format {format}"
+        )
+    return node | fields if is_expert else node
