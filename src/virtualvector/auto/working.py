@@ -50,6 +50,7 @@ def opinions_of(committee: Committee, n_rows: int) -> Opinions:
         *committee.pool.of(awake.tolist()),
         committee.corrections.copy(),
         np.array([committee.drift.excess, committee.drift.variance]),
+        committee.counts.copy(),
     )
 
 
@@ -233,6 +234,7 @@ class WorkingCommittee:
             evidence=evidence,
             pool=at.committee.pool.updated(awake.tolist(), pool),
             corrections=at.opinions.corrections.copy(),
+            counts=at.opinions.counts.copy(),
             drift=at.committee.drift._replace(excess=excess, variance=variance),
             history=history,
             n_rows=at.n_rows,
