@@ -17,6 +17,7 @@ from virtualvector.cli.learn import learn
 from virtualvector.cli.pool import pool
 from virtualvector.cli.predict import predict
 from virtualvector.cli.reproduce import reproduce
+from virtualvector.cli.serve import serve
 from virtualvector.cli.signals import Signals
 
 # All that can be wrong with options is of this class, which typer does not name.
@@ -33,13 +34,14 @@ app.command()(in_one_line(pool))
 app.command()(in_one_line(datasets))
 app.command()(in_one_line(compare))
 app.command()(in_one_line(reproduce))
+app.command()(in_one_line(serve))
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from virtualvector.cli.version import version_lines
 
-        print("vvm", version("virtualvector"))
+        print(*version_lines(), sep="\n")
         raise typer.Exit
 
 
@@ -48,7 +50,10 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print what a report of a bug should say, and leave.",
         ),
     ] = False,
 ) -> None:
@@ -87,6 +92,8 @@ def main() -> None:
             wrong.show()  # the help
             sys.exit(BAD_INPUT)
         # Words of those who check options, which tell nothing.
-        said = wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
-        say(f"vvm: {said}")
+        message = (
+            wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
+        )
+        say(f"vvm: {message}")
         sys.exit(BAD_INPUT)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from virtualvector.features.categories import (
     CELLS,
-    LENGTH,
     SLOTS,
     Categories,
     allot,
@@ -82,9 +81,11 @@ class Encoder:
     # Of each categorical column, where the categories that have no input have been seen.
     seen: NDArray[np.bool_] = field(init=False)
     statistics: Statistics = field(init=False)
+    n_first: int = field(init=False)  # columns that there were at the start
 
     def __post_init__(self) -> None:
         self.times = list(self.times) or [False] * len(self.categorical)
+        self.n_first = len(self.categorical)
         self.counts, self.means, self.squares = np.zeros((3, len(self.column_of_number)))
         self.categories = {
             k: {} for k, is_categorical in enumerate(self.categorical) if is_categorical
@@ -103,6 +104,25 @@ class Encoder:
             for _ in (PARTS if self.times[k] else ("",))
         ]
         return np.array(columns, np.int64)
+
+    @cached_property
+    def places_of_numbers(self) -> slice | list[int]:
+        """The inputs that are numbers: the first ones; of later columns, those that were next."""
+        if self.n_first == len(self.categorical):
+            return slice(len(self.counts))
+        taken = {place for known in self.categories.values() for place in known.values()}
+        taken |= {place for inputs in self.statistics.places.values() for place in inputs}
+        places = [place for place in range(self.n_inputs) if place not in taken]
+        n_numbers = len(places)
+        return slice(n_numbers) if places == list(range(n_numbers)) else places
+
+    @property
+    def at_start(self) -> Encoder:
+        """Columns as they were at the start: how many of which kind, not what is known of them."""
+        if self.n_first == len(self.categorical):
+            return self
+        kinds = self.categorical[: self.n_first], self.scaling, self.times[: self.n_first]
+        return Encoder(*kinds, self.most_statistics)
 
     @property
     def kinds(self) -> list[Kind]:
@@ -153,7 +173,9 @@ class Encoder:
             if not self.categorical[k]
             for part in (PARTS if self.times[k] else ("",))
         ]
-        places = {
+        of_numbers = np.arange(self.n_inputs)[self.places_of_numbers].tolist()
+        places = dict(zip(of_numbers, labels, strict=True))
+        places |= {
             place: f"{columns[k]} = {category}" if category else f"{columns[k]} missing"
             for k, known in self.categories.items()
             for category, place in known.items()
@@ -165,7 +187,7 @@ class Encoder:
             for j, place in enumerate(inputs)
             if classes is not None
         }
-        return labels + [places[place] for place in sorted(places)]
+        return [places[place] for place in sorted(places)]
 
     def scale(self, columns: Sequence[Any]) -> Array:
         """Return rows as inputs, by what is known; nothing is learned.
@@ -181,37 +203,77 @@ class Encoder:
         """
         return self._inputs(columns, learn=True, labels=labels)
 
-    def row(self, columns: Sequence[Any], label: Any = None) -> Array | None:
-        """As `scale`, of one row, in less time; with a label, as `learn`.
+    def row(self, categories: Sequence[str], label: Any = None) -> Array:
+        """Return the inputs of one row by its categories; those of its numbers are zero.
 
-        None, and nothing is learned, if a category or the class has not been seen, or has no input.
+        As `scale`; with a label, as `learn`.
 
         Examples
         --------
         >>> from virtualvector.features.encoder import Encoder
+        >>> inputs = Encoder([False, True])
+        >>> _ = inputs.learn([[1.0, 2.0], ["NO", "SE"]])
+        >>> inputs.row(["DK"]), inputs.places_of(["SE"]), inputs.places_of(["DK"])
+        (array([[0. , 0. , 0. , 0.5]]), [2], None)
+        """
+        if not self.categories:
+            return np.zeros((1, self.n_inputs))
+        each = zip(self.categories, categories, strict=True)
+        found = {k: categories_of([text]) for k, text in each}
+        labels = None if label is None else np.array([label])
+        return self._inputs_of_categories(found, labels is not None, labels)
+
+    def places_of(self, categories: Sequence[str]) -> list[int] | None:
+        """Return the inputs of the categories of a row, if that is all there is to it, or None."""
+        each = zip(self.categories.values(), categories, strict=True)
+        places = [known.get(text, -1) for known, text in each]
+        return None if -1 in places or not self.statistics.has_all_inputs else places
+
+    def count_row(self, categories: Sequence[str], label: Any) -> bool:
+        """Learn a row whose categories have `places_of`, if its class was seen; say whether."""
+        number = self.statistics.number_of(label)
+        if self.categories and number is not None:
+            self.statistics = self.statistics.counted(number)
+        elif self.categories and self.most_statistics:
+            return False
+        if "" in categories:
+            self.missing = self.missing.copy()
+            each = zip(self.categories, categories, strict=True)
+            self.missing[[k for k, text in each if text == ""]] += 1
+        return True
+
+    def scaled_row(self, numbers: Sequence[float], learn: bool) -> Array:
+        """Return the inputs of the numbers of one row; they are learned, if so."""
+        return self._scaled([[number] for number in numbers], learn)
+
+    def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
+        """Return the same with columns that come after so many rows, all of which lacked them.
+
+        Their inputs come behind those that there are: of numbers at once, of categories as these
+        come. To those before, a number was its mean, and a category none, not the missing one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from virtualvector.features.encoder import Encoder
         >>> inputs = Encoder([True])
         >>> _ = inputs.learn([["NO", "SE"]])
-        >>> inputs.row([["SE"]]), inputs.row([["DK"]])
-        (array([[0. , 0.5]]), None)
+        >>> wider = inputs.with_columns(["number", "category"], n_rows=2)
+        >>> wider.learn([["SE", "DK"], np.array([1.0, 3.0]), ["a", "a"]]).round(2).tolist()
+        [[0.0, 0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.88, 0.5, 0.5]]
         """
-        places = [known.get(columns[k][0], -1) for k, known in self.categories.items()]
-        if -1 in places or not self.statistics.has_all_inputs:
-            return None
-        learn, number = label is not None, self.statistics.number_of(label)
-        if learn and number is None and self.categories and self.most_statistics:
-            return None
-        numbers = self._numbers(columns)
-        inputs = np.zeros((1, self.n_inputs))
-        if numbers:
-            inputs[:, : len(numbers)] = self._scaled(numbers, learn)
-        inputs[0, places] = LENGTH
-        if learn and self.categories:
-            gaps = [k for k in self.categories if columns[k][0] == ""]
-            self.missing = self.missing.copy()
-            self.missing[gaps] += 1
-            if number is not None:
-                self.statistics = self.statistics.counted(number)
-        return inputs
+        other, n_columns = self.twin(), len(self.categorical)
+        for name in ("column_of_number", "places_of_numbers"):
+            other.__dict__.pop(name, None)
+        categorical, times = ([kind == each for kind in kinds] for each in ("category", "time"))
+        fresh = Encoder(categorical, self.scaling, times, self.most_statistics)
+        other.categorical = [*self.categorical, *categorical]
+        other.times = [*self.times, *times]
+        other.categories = self.categories | {n_columns + k: {} for k in fresh.categories}
+        for name in ("counts", "means", "squares", "seen"):
+            setattr(other, name, np.concatenate([getattr(self, name), getattr(fresh, name)]))
+        other.missing = np.append(self.missing, np.full(len(kinds), n_rows))
+        return other
 
     def twin(self) -> Encoder:
         """Return the same, which learns by itself."""
@@ -249,11 +311,17 @@ class Encoder:
         if not self.categories:
             return scaled
         found = {k: categories_of(columns[k]) for k in self.categories}
-        came = self._learn_categories(found, labels) if learn else None
+        inputs = self._inputs_of_categories(found, learn, labels)
+        inputs[:, self.places_of_numbers] = scaled
+        return inputs
+
+    def _inputs_of_categories(
+        self, found: dict[int, Categories], learn: bool, labels: Labels | None
+    ) -> Array:
+        observed = self._learn_categories(found, labels) if learn else None
         directions = self.most_statistics == 0
         inputs = write_categories(found, self.categories, self.n_inputs, directions)
-        self.statistics = self.statistics.write(found, self.categories, came, inputs)
-        inputs[:, : len(numbers)] = scaled
+        self.statistics = self.statistics.write(found, self.categories, observed, inputs)
         return inputs
 
     def _numbers(self, columns: Sequence[Any]) -> list[Any]:

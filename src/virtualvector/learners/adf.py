@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.columns import ERROR
 from virtualvector.posterior import Settings, presets
 from virtualvector.types import ClassWeight
 
@@ -15,7 +16,7 @@ class ADFClassifier(BayesianLinearClassifier):
     Parameters
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, half_life
-    class_weight, shuffle, random_state
+    class_weight, new_columns, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -37,6 +38,7 @@ class ADFClassifier(BayesianLinearClassifier):
         fit_intercept: bool = True,
         half_life: float | None = None,
         class_weight: ClassWeight = None,
+        new_columns: str = ERROR,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -46,6 +48,7 @@ class ADFClassifier(BayesianLinearClassifier):
         self.fit_intercept = fit_intercept
         self.half_life = half_life
         self.class_weight = class_weight
+        self.new_columns = new_columns
         self.shuffle = shuffle
         self.random_state = random_state
 

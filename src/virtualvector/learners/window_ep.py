@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.columns import ERROR
 from virtualvector.posterior import Settings, presets
 from virtualvector.types import ClassWeight
 
@@ -17,7 +18,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
-    class_weight, shuffle, random_state
+    class_weight, new_columns, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -42,6 +43,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         max_sweeps: int = 30,
         half_life: float | None = None,
         class_weight: ClassWeight = None,
+        new_columns: str = ERROR,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -54,6 +56,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.max_sweeps = max_sweeps
         self.half_life = half_life
         self.class_weight = class_weight
+        self.new_columns = new_columns
         self.shuffle = shuffle
         self.random_state = random_state
 

@@ -232,8 +232,8 @@ def _check_sites(state: State, settings: Settings, rows: float) -> None:
     if settings.label_noise == 0.0 and np.any(precisions < 0.0):
         raise ValueError("found negative precisions; expected none without label noise")
     variances = np.square(state.factor @ state.points[:n].T).sum(axis=0)
-    said = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
-    if not np.all(said <= _FARTHEST_SITE_PER_ROW * rows):
+    pulls = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
+    if not np.all(pulls <= _FARTHEST_SITE_PER_ROW * rows):
         raise ValueError("found shifts that sites do not have; expected smaller ones")
 
 
