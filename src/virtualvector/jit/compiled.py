@@ -70,6 +70,15 @@ def inlined(function: Function) -> Function:
     return cast("Function", functools.wraps(function)(part))
 
 
+def dispatched(function: Callable[..., Any]) -> Any:
+    """As `compiled`, with versions for other kinds of the first argument.
+
+    What `functools.singledispatch` does for Python: ``@function.register(Kind)`` makes what follows
+    the version for named tuples of that kind. Only versions that are called are compiled.
+    """
+    return functools.wraps(function)(_Dispatched(function, PartCompiler))
+
+
 def jitable(function: Function) -> Function:
     """Leave a function to Python as it is, and compile it where a kernel calls it."""
     result: Function = register_jitable(**_OPTIONS)(function)
@@ -154,3 +163,37 @@ class _Part(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.entry(*arguments)
+
+
+class _Dispatched(_Part):
+    """A function with versions: which one it is, the type of the first argument says."""
+
+    def __init__(self, function: Callable[..., Any], compiler: type[Compiler]) -> None:
+        super().__init__(function, compiler)
+        self._versions: dict[type, _Part] = {}
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function the version for a kind of named tuple."""
+
+        def keep(function: Function) -> Function:
+            self._versions[kind] = _Part(function, PartCompiler)
+            return function
+
+        return keep
+
+    def get_call_template(self, kinds: Any, named_kinds: Any) -> Any:
+        """Return what numba needs to type a call."""
+        version = self._version_for(kinds)
+        if version is None:
+            return super().get_call_template(kinds, named_kinds)
+        return version.get_call_template(kinds, named_kinds)
+
+    def get_overload(self, signature: Any) -> Any:
+        """Return what numba calls."""
+        version = self._version_for(sigutils.normalize_signature(signature)[0])
+        if version is None:
+            return super().get_overload(signature)
+        return version.get_overload(signature)
+
+    def _version_for(self, kinds: Any) -> _Part | None:
+        return self._versions.get(getattr(kinds[0], "instance_class", None))

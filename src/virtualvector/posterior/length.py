@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.kernels.triangular import (
     add_precision,
     copy,
@@ -56,7 +56,7 @@ _ROUNDING = 1e-6  # of millions of rows; what is known of a weight is more than 
 _EVERY = 32  # rows, in margin space, where q̃ of the weights has to be worked out
 
 
-@compiled
+@dispatched
 def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     """Give q̃ the length that the prior has, and no more spread of it, if all factors are steps."""
     steps = settings.margin_noise == 0.0 and math.isinf(settings.half_life)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from virtualvector.kernels.likelihood import clip_margin, log_probability, write
 from virtualvector.kernels.triangular import dot, multiply_each
 from virtualvector.posterior.approximation import from_product, lost_digits
 from virtualvector.posterior.gaussian import Gaussian, gaussian
+from virtualvector.posterior.low_rank import low_rank_margins
+from virtualvector.posterior.low_rank_state import LowRankState
 from virtualvector.posterior.point import write_points
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State, copy_state, empty_state
@@ -20,6 +23,8 @@ from virtualvector.types import Array
 
 _ROWS_AT_ONCE = 32  # for which a part of the factor is read once
 _TINY = float(np.finfo(float).tiny)
+
+AnyState = TypeVar("AnyState", State, LowRankState)
 
 _state_at = reader(empty_state(1, Settings()))
 
@@ -43,7 +48,7 @@ def standardised_margins(known: Gaussian, rows: Array, margin_noise: float) -> A
     return margins
 
 
-def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
+def predicted_margins(state: AnyState, rows: Any, margin_noise: float) -> Array:
     """Return the same for q̃ of a state, to the last bit as `Engine.predict` and `learn` find it.
 
     The state has nothing deferred, as those have that `learn` returns.
@@ -59,6 +64,8 @@ def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
     >>> bool(-events.margin[0] == predicted_margins(state, rows, 0.0)[2])
     True
     """
+    if isinstance(state, LowRankState):
+        return low_rank_margins(state, rows, margin_noise)
     if len(state.weight_mean):
         return standardised_margins(
             Gaussian(state.weight_mean, state.weight_factor), rows, margin_noise
