@@ -15,7 +15,7 @@ class ADFClassifier(BayesianLinearClassifier):
     Parameters
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, half_life
-    class_weight, shuffle, random_state
+    covariance, rank, class_weight, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -36,6 +36,8 @@ class ADFClassifier(BayesianLinearClassifier):
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
@@ -45,6 +47,8 @@ class ADFClassifier(BayesianLinearClassifier):
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.half_life = half_life
+        self.covariance = covariance
+        self.rank = rank
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state

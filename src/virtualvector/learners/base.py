@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,22 +29,21 @@ from virtualvector.learners.validation import (
 from virtualvector.learners.weights import BALANCED, Repetitions
 from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.posterior import Settings
-from virtualvector.posterior.presets import Noise
-from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS, counters
+from virtualvector.posterior.presets import Noise, rank_of
+from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 
 class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
-    """A linear classifier that knows how sure it is of its weights.
-
-    Subclasses say by which preset the engine learns.
-    """
+    """A linear classifier that knows how sure it is of its weights; its subclasses are presets."""
 
     label_noise: float
     margin_noise: float
     prior_variance: float
     fit_intercept: bool
     half_life: float | None = None  # not every learner can forget
+    covariance: str = "full"  # nor do without it
+    rank: int = 0
     class_weight: ClassWeight
     shuffle: bool
     random_state: int
@@ -61,6 +61,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "covariance": [StrOptions({"full", "low-rank", "diagonal"})],
+        "rank": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({BALANCED}), None],
         "shuffle": ["boolean"],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
@@ -76,7 +78,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     def _noise(self) -> Noise:
         # The engine's prior variance is one; only the ratio matters.
         margin_noise = self.margin_noise / self.prior_variance
-        return Noise(self.label_noise, margin_noise, self.half_life)
+        rank = rank_of(self.covariance, self.rank)
+        return Noise(self.label_noise, margin_noise, self.half_life, rank)
 
     def _settling(self) -> Settings | None:
         """Say how to run EP before the posterior is read, if learning leaves that to then."""
@@ -89,7 +92,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse table of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
@@ -121,7 +124,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse table of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
@@ -153,7 +156,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse table of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
@@ -191,12 +194,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
                     )
                 else:
                     predictions = posterior.predict(rows[some.which])
-                parts.append(
-                    (
-                        predictions.labels[some.first],
-                        np.asarray(predictions.probabilities)[some.first],
-                    )
-                )
+                said = predictions.labels, np.asarray(predictions.probabilities)
+                parts.append([each[some.first] for each in said])
             twin._keep(posterior)
             return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
@@ -329,7 +328,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     @property
     def _weights(self) -> Array:
         check_is_fitted(self)
-        weights: Array = np.array([g.mean for g in self._posterior.gaussians])
+        weights: Array = np.array(self._posterior.means)
         return weights * self._scale
 
     @property
@@ -337,7 +336,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     def covariance_(self) -> Array:
         """The posterior covariance of the weights, bias last; one matrix per class beyond two."""
         check_is_fitted(self)
-        matrices = [g.covariance * self._scale**2 for g in self._posterior.gaussians]
+        matrices = [each * self._scale**2 for each in self._posterior.covariances()]
         return matrices[0] if len(matrices) == 1 else np.array(matrices)
 
     @property
@@ -348,7 +347,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         more than two.
         """
         check_is_fitted(self)
-        points = [s.points[: s.counts[POINTS]].copy() for s in self._posterior.states]
+        points = self._posterior.points()
         return points[0] if len(points) == 1 else points
 
     @property
@@ -367,6 +366,11 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         evidence = np.array([s.sums[LOG_EVIDENCE] for s in self._posterior.states])
         return float(evidence[0]) if len(evidence) == 1 else evidence
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @property
     @of_one_moment
     def counters_(self) -> dict[str, float]:
@@ -384,16 +388,13 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         n_weights, expected = self._posterior.check(), self.n_features_in_ + self.fit_intercept
         if n_weights != expected:
             raise ValueError(f"found {n_weights} weights; expected {expected}, as parameters say")
-        known, given = self._posterior, self._settings()
-        same = {
-            name: found == getattr(known.settings, name) for name, found in given._asdict().items()
-        }
-        same["settling"] = self._settling() == known.settling
-        same["prior_variance"] = float(np.sqrt(self.prior_variance)) == self._scale
-        if not all(same.values()):
-            changed = ", ".join(name for name, is_same in same.items() if not is_same)
+        known = self._posterior
+        changed = known.differences(self._settings(), self._settling())
+        if float(np.sqrt(self.prior_variance)) != self._scale:
+            changed.append("prior_variance")
+        if changed:
             raise ValueError(
-                f"found parameters that give another {changed} than what was learned with; "
-                "expected the same: set them back, or fit anew"
+                f"found parameters that give another {', '.join(changed)} than what was learned "
+                "with; expected the same: set them back, or fit anew"
             )
         return checked_classes(known.classes) if len(known.classes) else known.classes

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from virtualvector.concurrency import TakesTurns, Turn, refuse
 from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.learners.rows import SparseRow, sparse_table
 from virtualvector.posterior import Engine, copy_state
 from virtualvector.types import Array, Labels
 
@@ -47,7 +49,7 @@ class OnlinePosterior:
         self._classes = known.with_states((), None)
         self._places = {label: place for place, label in enumerate(known.classes.tolist())}
         self._place = 0  # of the label of the row that is being learned
-        self._n_columns = n_columns
+        self._n_columns, self.takes_sparse = n_columns, known.settings.rank >= 0
         self._is_open = self._is_whole = False  # whether there is a copy, and no row under way
         self._may_learn = len(known.classes) > 1
         self._turn = Turn(brief=True)
@@ -142,12 +144,19 @@ class OnlinePosterior:
     def _open(self) -> None:
         known = self._known
         assert known is not None
-        self._table, signs = np.empty((1, self._n_columns)), np.empty(1)
-        # Python's own views are faster, and take nothing but numbers of the same type and shape.
-        self._row, self._sign = self._table[0].data, signs.data
+        signs = np.empty(1)
+        rows: Any
+        if known.settings.rank < 0:
+            rows = self._table = np.empty((1, self._n_columns))
+            # Python's own views are faster, and take but numbers of the same type and shape.
+            self._row = self._table[0].data
+        else:
+            self._row = SparseRow(self._n_columns)
+            rows = self._row.rows
+        self._sign = signs.data
 
         def own(state: Any) -> Engine:
-            return Engine(copy_state(state), known.settings, self._table, signs)
+            return Engine(copy_state(state), known.settings, rows, signs)
 
         self._engines = [own(state) for state in known.states]
         self._unseen = None if known.unseen is None else own(known.unseen)
@@ -170,6 +179,8 @@ class OnlinePosterior:
 
     def _write(self, x: Any) -> None:
         """Write a row that is no array of float64."""
+        if isinstance(x, Mapping) or issparse(x):
+            raise  # what was found to be wrong with it
         row = np.asarray(x)
         if row.shape != self._row.shape or row.dtype.kind not in "fiub":
             raise ValueError(
@@ -270,9 +281,18 @@ class OnlineMixin(TakesTurns, BaseEstimator):
         (label,) = self.predict(self._as_table(x))
         return label.item() if isinstance(label, np.generic) else label
 
-    def _in_order(self, x: Mapping[str, Any]) -> list[Any]:
-        """Return the values of a dict in the order of the columns."""
+    @property
+    def _posterior_is_sparse(self) -> bool:
+        return self._route is not None and self._route.takes_sparse
+
+    def _in_order(self, x: Mapping[Any, Any]) -> Any:
+        """Return the values of a dict in the order of the columns.
+
+        Or the dict itself, where columns have numbers and most of them are zero.
+        """
         names = self.__dict__.get("feature_names_in_")
+        if names is None and self._posterior_is_sparse:
+            return x
         if names is None:
             raise ValueError(
                 "found a dict; expected an array, because the rows so far had no names of columns"
@@ -288,6 +308,8 @@ class OnlineMixin(TakesTurns, BaseEstimator):
 
     def _as_table(self, x: Any) -> Any:
         """Return one row as a table of one."""
+        if isinstance(x, Mapping) or issparse(x):
+            return sparse_table(x, self.n_features_in_)
         names = self.__dict__.get("feature_names_in_")
         row = np.asarray(x)
         if names is None or row.shape != (len(names),):

@@ -17,7 +17,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
-    class_weight, shuffle, random_state
+    covariance, rank, class_weight, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -41,6 +41,8 @@ class WindowEPClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         shuffle: bool = True,
         random_state: int = 0,
@@ -53,6 +55,8 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.covariance = covariance
+        self.rank = rank
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state

@@ -59,7 +59,8 @@ def precision_of(state: LowRankState) -> Array:
     >>> from virtualvector.posterior.low_rank import precision_of
     >>> from virtualvector.posterior.low_rank_state import empty_low_rank_state
     >>> from virtualvector.posterior.settings import Settings
-    >>> precision_of(empty_low_rank_state(2, Settings(rank=1, buffer_size=0)))
+    >>> settings = Settings(rank=1, buffer_size=0, margin_noise=1.0)
+    >>> precision_of(empty_low_rank_state(2, settings))
     array([[1., 0.],
            [0., 1.]])
     """

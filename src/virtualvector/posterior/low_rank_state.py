@@ -89,7 +89,7 @@ def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0)
     Examples
     --------
     >>> from virtualvector.posterior.settings import Settings
-    >>> state = empty_low_rank_state(1000, Settings(rank=5, buffer_size=2))
+    >>> state = empty_low_rank_state(1000, Settings(rank=5, buffer_size=2, margin_noise=1.0))
     >>> state.directions.shape, state.points.shape
     ((1000, 5), (3, 64))
     """
@@ -139,7 +139,16 @@ def _columns_between_cuts(d: int, settings: Settings) -> int:
 
 
 def check_low_rank(n_weights: int, settings: Settings) -> None:
-    """Raise ValueError unless a residual of low rank can work with settings."""
+    """Raise ValueError unless a residual of low rank can work with settings.
+
+    A row without noise may leave nothing uncertain along it. What a cut then adds to η would say of
+    each of its weights alone what only their sum is known to be.
+    """
+    if settings.margin_noise == 0.0:
+        raise ValueError(
+            "found margin_noise = 0 with a covariance of low rank; expected more than 0, or "
+            "covariance='full'"
+        )
     if most_points(settings) > n_weights:
         raise ValueError(
             f"found room for {min(most_points(settings), 2**31)} points of {n_weights} weights; "
@@ -267,7 +276,7 @@ def low_rank_arguments(
     return LowRankArguments(state, settings, work, events, rows, signs, powers)
 
 
-_EXAMPLE = Settings(rank=0, buffer_size=0)
+_EXAMPLE = Settings(rank=0, buffer_size=0, margin_noise=1.0)
 _low_rank_at = reader(
     low_rank_arguments(
         empty_low_rank_state(1, _EXAMPLE), _EXAMPLE, np.zeros((0, 1)), np.zeros(0)

@@ -135,6 +135,11 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
             f"found half_life = {settings.half_life:g}; expected none to pool posteriors: each has "
             "forgotten some of what all have in common"
         )
+    if settings.rank >= 0:
+        raise ValueError(
+            f"found a covariance of rank {settings.rank}; expected covariance='full' to pool "
+            "posteriors"
+        )
     if len(shards) < 2:
         return copy_state(shards[0] if shards else common)
     shards = sorted(shards, key=content_of)

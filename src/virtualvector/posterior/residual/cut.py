@@ -28,10 +28,8 @@ from virtualvector.posterior.low_rank_state import (
     LowRankWorkspace,
 )
 from virtualvector.posterior.residual.full import drift_residual
-from virtualvector.posterior.residual.low_rank import n_columns, recent_column
+from virtualvector.posterior.residual.low_rank import add_to_diagonal, n_columns, recent_column
 from virtualvector.posterior.workspace import parts_at
-
-_LEAST_DIAGONAL = 0.5  # that a column of negative sign leaves of an entry of η
 
 
 @compiled
@@ -47,7 +45,7 @@ def cut(state: LowRankState, work: LowRankWorkspace) -> None:
     """Leave the leading directions of W; add the squares of the rest to η. The mean stays.
 
     Leading in units of D: by the Gram matrix WᵀD⁻¹W, which C has. A column of negative sign is
-    never one of them; it takes from η, but no more than half of it.
+    never one of them; its squares are taken from η.
     """
     d, rank = state.directions.shape
     m = n_columns(state)
@@ -92,7 +90,7 @@ def move_column(state: LowRankState, i: int, work: LowRankWorkspace) -> None:
             for j in range(rank):
                 state.directions[place, j] += value * work.basis[j, rank + i]
         else:
-            state.diagonal[place] -= min(value * value, _LEAST_DIAGONAL * state.diagonal[place])
+            add_to_diagonal(state, place, -value * value)
 
 
 @compiled

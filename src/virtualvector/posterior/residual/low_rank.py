@@ -54,8 +54,10 @@ from virtualvector.posterior.weight_space import (
 )
 from virtualvector.types import Array
 
-# A variance is a difference, from that under D: below this share of it nothing but rounding is left.
-_RESOLUTION = 1e-13
+# A variance is a difference, from that under D. Sites leave no less of it than the first share, so
+# that it has seven digits; rounding is cut off at the second.
+_NARROWEST = 1e-8
+_RESOLUTION = 1e-9
 
 
 @compiled
@@ -172,7 +174,8 @@ def absorb_sparse(
         return
     n, m = state.counts[POINTS], n_columns(state)
     mean = residual_mean(state, vector, work.product)
-    floor = SMALLEST * dot(vector.values, vector.values)
+    alone = scaled_square(vector.places, vector.values, state.diagonal)
+    floor = max(SMALLEST * dot(vector.values, vector.values), _NARROWEST * alone)
     precision, shift = weakened(mean, variance, precision, shift, floor)
     growth = 1.0 + precision * variance
     step = (shift - precision * mean) / growth
@@ -188,7 +191,14 @@ def absorb_sparse(
         append_column(state, vector, precision, growth, work)
     else:
         for k in range(vector.places.shape[0]):
-            state.diagonal[vector.places[k]] += precision * vector.values[k] * vector.values[k]
+            add_to_diagonal(state, vector.places[k], precision * vector.values[k] ** 2)
+
+
+@compiled
+def add_to_diagonal(state: LowRankState, place: int, precision: float) -> None:
+    """Add to η; a negative precision takes what rows have added, and nothing from the prior."""
+    known = state.diagonal[place]
+    state.diagonal[place] = max(known + precision, min(known, 1.0))
 
 
 @compiled
