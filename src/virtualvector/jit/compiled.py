@@ -7,7 +7,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numba
 from numba.core import sigutils
@@ -70,13 +70,23 @@ def inlined(function: Function) -> Function:
     return cast("Function", functools.wraps(function)(part))
 
 
-def dispatched(function: Callable[..., Any]) -> Any:
+class Dispatched(Protocol):
+    """A compiled function that may have versions."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the version for the first argument."""
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Return what makes a function the version for a kind of named tuple."""
+
+
+def dispatched(function: Callable[..., Any]) -> Dispatched:
     """As `compiled`, with versions for other kinds of the first argument.
 
     What `functools.singledispatch` does for Python: ``@function.register(Kind)`` makes what follows
     the version for named tuples of that kind. Only versions that are called are compiled.
     """
-    return functools.wraps(function)(_Dispatched(function, PartCompiler))
+    return cast("Dispatched", functools.wraps(function)(_Dispatched(function, PartCompiler)))
 
 
 def jitable(function: Function) -> Function:
@@ -196,4 +206,5 @@ class _Dispatched(_Part):
         return version.get_overload(signature)
 
     def _version_for(self, kinds: Any) -> _Part | None:
-        return self._versions.get(getattr(kinds[0], "instance_class", None))
+        kind = getattr(kinds[0], "instance_class", None)
+        return None if kind is None else self._versions.get(kind)

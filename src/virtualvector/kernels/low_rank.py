@@ -137,9 +137,7 @@ def write_leading(gram: Array, n: int, basis: Array, other: Array, rest: Array) 
 
 
 @compiled
-def _write_cholesky_row(
-    gram: Array, n: int, basis: Array, m: int, pivot: int, rest: Array
-) -> None:
+def _write_cholesky_row(gram: Array, n: int, basis: Array, m: int, pivot: int, rest: Array) -> None:
     """Write the next column of a pivoted Cholesky factor as row m; take it from the diagonal."""
     row = basis[m]
     for i in range(n):

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 from virtualvector.concurrency import TakesTurns, Turn, refuse
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.learners.rows import SparseRow, sparse_table
+from virtualvector.learners.sparse_rows import SparseRow, sparse_table
 from virtualvector.posterior import Engine, copy_state
 from virtualvector.types import Array, Labels
 
@@ -126,7 +126,8 @@ class OnlinePosterior:
             if margin != margin:
                 raise ValueError("found nan or infinity in the row; expected finite numbers")
             if self._is_binary:
-                return first.probabilities.copy()
+                of_two: Array = first.probabilities.copy()
+                return of_two
             margins = [[margin, *(each.predict() for each in self._engines[1:])]]
             several: Array = self._classes.probabilities_of(np.array(margins))[0]
             return several

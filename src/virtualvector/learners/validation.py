@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from virtualvector.dataframes import TimesFound, validated
-from virtualvector.learners.rows import SparseTable
+from virtualvector.learners.sparse_rows import SparseTable
 from virtualvector.types import Labels
 from virtualvector.values import is_missing, number_in, spelled
 
@@ -198,14 +198,15 @@ def _finite(rows: Any, estimator: BaseEstimator) -> Any:
     numbers = rows.data if is_sparse else rows
     finite = np.isfinite(numbers)
     if not finite.all():
-        place = np.argwhere(~finite)[0]
-        number = numbers[tuple(place)]
+        first = tuple(np.argwhere(~finite)[0])
+        number, (row, column) = numbers[first], first * 2 if is_sparse else first
         if is_sparse:
-            row = int(np.searchsorted(rows.indptr, place[0], side="right")) - 1
-            place = row, rows.indices[place[0]]
+            row = int(np.searchsorted(rows.indptr, first[0], side="right")) - 1
+            column = rows.indices[first[0]]
         found = "NaN" if np.isnan(number) else "infinity"
         raise ValueError(
-            f"Input X contains {found} at {_place(*place, estimator)}; expected finite numbers."
+            f"Input X contains {found} at {_place(row, column, estimator)}; expected finite "
+            "numbers."
         )
     return SparseTable(rows) if is_sparse else rows
 

@@ -51,10 +51,10 @@ class VVMClassifier(BayesianLinearClassifier):
         default nothing is forgotten.
     covariance : {"full", "low-rank", "diagonal"}, default="full"
         What is kept of how uncertain weights are together. All of it takes d² numbers, for d
-        weights, and as much time per row. "low-rank" keeps a precision for each weight, and how they
-        hang together along ``rank`` directions: about d·(rank + 3) numbers, for tables that are wide
-        and sparse. "diagonal" is rank 0. Both need margin noise, and fewer points than weights;
-        with a half-life, no points.
+        weights, and as much time per row. "low-rank" keeps a precision for each weight, and how
+        they hang together along ``rank`` directions: about d·(rank + 3) numbers, for tables that
+        are wide and sparse. "diagonal" is rank 0. Both need margin noise, and fewer points than
+        weights; with a half-life, no points.
     rank : int, default=20
         The number of those directions: more of them, better predictions.
     class_weight : dict or "balanced", optional

@@ -10,7 +10,7 @@ import numpy as np
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
 from virtualvector.persistence.upgrade_committee import with_pool, with_views
-from virtualvector.persistence.upgrade_points import with_label_noises
+from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
 # Format 3 has other names for these: fields of records, parameters, counters.
@@ -67,6 +67,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state, arrays = with_times(*with_label_noises(state, arrays))
     if format < 5:
         state, arrays = with_pool(state, arrays)
+    if format < 6:
+        state = with_ranks(state)
     return state, arrays
 
 

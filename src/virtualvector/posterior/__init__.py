@@ -9,7 +9,7 @@ from virtualvector.posterior.engine import (
 )
 from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
 from virtualvector.posterior.low_rank import mean_of, points_of, precision_of
-from virtualvector.posterior.low_rank_state import LowRankState, empty_low_rank_state
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState, empty_low_rank_state
 from virtualvector.posterior.pooling import pool, shard_start
 from virtualvector.posterior.prediction import (
     log_probabilities,
@@ -23,6 +23,7 @@ from virtualvector.posterior.workspace import WHOLE, Events
 
 __all__ = [
     "WHOLE",
+    "AnyState",
     "Engine",
     "Events",
     "Gaussian",

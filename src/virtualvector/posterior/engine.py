@@ -16,13 +16,14 @@ from virtualvector.kernels.triangular import KEEP
 from virtualvector.posterior.drift import drift_rows, rows_per_drift
 from virtualvector.posterior.low_rank import mirrored, with_more_low_rank_weights, with_room
 from virtualvector.posterior.low_rank_state import (
+    AnyState,
     LowRankAddress,
     LowRankArguments,
     LowRankState,
     low_rank_arguments,
     sparse_rows,
 )
-from virtualvector.posterior.prediction import AnyState, predicted_margins
+from virtualvector.posterior.prediction import predicted_margins
 from virtualvector.posterior.residual.cut import cut_residual
 from virtualvector.posterior.settings import Settings, most_points, plain
 from virtualvector.posterior.state import POINTS, ROWS, State, copy_state, empty_state
@@ -53,6 +54,8 @@ from virtualvector.posterior.workspace import (
     make_workspace,
 )
 from virtualvector.types import Array
+
+_USUAL = Settings()
 
 
 def learn(
@@ -345,10 +348,13 @@ def mirror(state: AnyState) -> AnyState:
     return state
 
 
-def with_more_weights(state: AnyState, at: int, n_more: int) -> AnyState:
+def with_more_weights(
+    state: AnyState, at: int, n_more: int, settings: Settings = _USUAL
+) -> AnyState:
     """Return the same state with more weights, of which nothing is known, before the one at ``at``.
 
-    As if the rows so far had had zeros in those columns: exact.
+    As if the rows so far had had zeros in those columns: exact. A state of low rank needs the
+    settings that it was made with.
 
     Examples
     --------
@@ -360,9 +366,8 @@ def with_more_weights(state: AnyState, at: int, n_more: int) -> AnyState:
     >>> gaussian(with_more_weights(state, 1, 2)).mean.round(2)
     array([0.56, 0.  , 0.  , 0.56])
     """
-
     if isinstance(state, LowRankState):
-        return with_more_low_rank_weights(state, at, n_more)
+        return with_more_low_rank_weights(state, settings, at, n_more)
 
     def vectors(array: Array) -> Array:
         return np.insert(array, [at] * n_more, 0.0, axis=-1)

@@ -108,33 +108,44 @@ def mirrored(state: LowRankState) -> LowRankState:
     return state
 
 
-def with_more_low_rank_weights(state: LowRankState, at: int, n_more: int) -> LowRankState:
+def with_more_low_rank_weights(
+    state: LowRankState, settings: Settings, at: int, n_more: int
+) -> LowRankState:
     """Return the same state with more weights, of which nothing is known, before one."""
 
     def moved(places: Any) -> Any:
         return np.where(places >= at, places + n_more, places)
 
     more = [at] * n_more
-    return copy_state(
-        state._replace(
-            mean=np.insert(state.mean, more, 0.0),
-            diagonal=np.insert(state.diagonal, more, 1.0),
-            directions=np.insert(state.directions, more, 0.0, axis=0),
-            recent_places=moved(state.recent_places),
-            point_places=moved(state.point_places),
-        )
+    wider = state._replace(
+        mean=np.insert(state.mean, more, 0.0),
+        diagonal=np.insert(state.diagonal, more, 1.0),
+        directions=np.insert(state.directions, more, 0.0, axis=0),
+        recent_places=moved(state.recent_places),
+        point_places=moved(state.point_places),
     )
+    return _in_larger_arrays(wider, settings, state.points.shape[1])
+
+
+def _in_larger_arrays(state: LowRankState, settings: Settings, non_zeros: int) -> LowRankState:
+    """Return the same state with room for so many non-zeros, in memory of its own."""
+    larger = empty_low_rank_state(len(state.mean), settings, non_zeros)
+    for name, array in state._asdict().items():
+        getattr(larger, name)[tuple(map(slice, array.shape))] = array
+    return larger
 
 
 def with_room(arguments: LowRankArguments, row: int) -> LowRankArguments:
     """Return arguments for the same state, with room for points of more non-zeros."""
     state, rows = arguments.state, arguments.rows
     values = rows.values[rows.starts[row] : rows.starts[row + 1]]
-    needed = max(1 + np.count_nonzero(values), int(state.point_sizes.max()), state.points.shape[1])
-    larger = empty_low_rank_state(len(state.mean), arguments.settings, 2 * needed)
-    for name, array in state._asdict().items():
-        target = getattr(larger, name)
-        target[tuple(map(slice, array.shape))] = array
+    sizes: list[Any] = [
+        1 + np.count_nonzero(values),
+        int(state.point_sizes.max()),
+        state.points.shape[1],
+    ]
+    needed = max(map(int, sizes))
+    larger = _in_larger_arrays(state, arguments.settings, 2 * needed)
     work = make_low_rank_workspace(larger, arguments.settings, rows)
     work = work._replace(probabilities=arguments.work.probabilities)
     work.unfinished[:] = arguments.work.unfinished
@@ -151,7 +162,7 @@ def low_rank_margins(state: LowRankState, rows: Any, margin_noise: float) -> Arr
     if not write_low_rank_margins(LowRankAddress(table.address), margins):
         arguments = arguments._replace(state=copy_state(state))
         table = StructTable(arguments)
-        rebuild(LowRankAddress(table.address), True)
+        rebuild(LowRankAddress(table.address), True)  # type: ignore[arg-type]
         write_low_rank_margins(LowRankAddress(table.address), margins)
     return margins
 

@@ -10,7 +10,7 @@ row changes a at its own non-zeros only, and one number of t for each column.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from virtualvector.jit.alignment import aligned_zeros
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points, plain
-from virtualvector.posterior.state import shapes_over_points
+from virtualvector.posterior.state import State, shapes_over_points
 from virtualvector.posterior.workspace import (
     WHOLE,
     Events,
@@ -70,7 +70,12 @@ class LowRankState(NamedTuple):
     sums: Array
 
 
-_INTEGERS = ("recent_starts", "recent_places", "point_places", "point_sizes", "row_numbers",
+if TYPE_CHECKING:
+    AnyState = Any  # most functions are for one of them, and nobody asks which at every call
+else:
+    AnyState = State | LowRankState
+
+INTEGERS = ("recent_starts", "recent_places", "point_places", "point_sizes", "row_numbers",
              "extent", "counts")  # fmt: skip
 
 
@@ -95,12 +100,27 @@ def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0)
     """
     check_settings(settings)
     check_low_rank(n_weights, settings)
+    shapes = low_rank_shapes(n_weights, settings, non_zeros)
+    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
+    for name in INTEGERS:
+        arrays[name] = arrays[name].view(np.int64)
+    rank = settings.rank
+    arrays["diagonal"][:] = 1.0
+    arrays["signs"][:rank] = 1.0
+    np.fill_diagonal(arrays["inner"][:rank, :rank], 1.0)
+    return LowRankState(**arrays)
+
+
+def low_rank_shapes(
+    n_weights: int, settings: Settings, non_zeros: int
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all arrays."""
     d, rank, c = n_weights, settings.rank, most_points(settings)
     k = min(d, max(_NON_ZEROS, non_zeros))
     e = _columns_between_cuts(d, settings)
     f = 0 if e == 0 else int(min(e * k, 2 * d * (rank + 1))) + PER_ROW * k
     m, merging = rank + e, c if may_merge(settings) else 0
-    shapes: dict[str, tuple[int, ...]] = {
+    return {
         "mean": (d,),
         "diagonal": (d,),
         "directions": (d, rank),
@@ -117,13 +137,6 @@ def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0)
         "distances": (merging, merging),
         "extent": (2,),
     } | shapes_over_points(c, c)
-    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in _INTEGERS:
-        arrays[name] = arrays[name].view(np.int64)
-    arrays["diagonal"][:] = 1.0
-    arrays["signs"][:rank] = 1.0
-    np.fill_diagonal(arrays["inner"][:rank, :rank], 1.0)
-    return LowRankState(**arrays)
 
 
 def _columns_between_cuts(d: int, settings: Settings) -> int:
@@ -278,12 +291,10 @@ def low_rank_arguments(
 
 _EXAMPLE = Settings(rank=0, buffer_size=0, margin_noise=1.0)
 _low_rank_at = reader(
-    low_rank_arguments(
-        empty_low_rank_state(1, _EXAMPLE), _EXAMPLE, np.zeros((0, 1)), np.zeros(0)
-    )
+    low_rank_arguments(empty_low_rank_state(1, _EXAMPLE), _EXAMPLE, np.zeros((0, 1)), np.zeros(0))
 )
 
 
-@arguments_at.register(LowRankAddress)  # type: ignore[untyped-decorator]
+@arguments_at.register(LowRankAddress)
 def _(address: LowRankAddress) -> LowRankArguments:
     return _low_rank_at(address.address)

@@ -74,9 +74,7 @@ def write_row(
 
 
 @dispatched
-def write_query(
-    rows: Array, t: int, margin_noise: float, work: Workspace
-) -> tuple[float, Array]:
+def write_query(rows: Array, t: int, margin_noise: float, work: Workspace) -> tuple[float, Array]:
     """Write row t as a vector to ask about, of positive sign; return its noise, and the vector."""
     return write_point(rows[t], 1.0, margin_noise, work.vector), work.vector
 

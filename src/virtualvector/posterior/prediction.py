@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from virtualvector.kernels.triangular import dot, multiply_each
 from virtualvector.posterior.approximation import from_product, lost_digits
 from virtualvector.posterior.gaussian import Gaussian, gaussian
 from virtualvector.posterior.low_rank import low_rank_margins
-from virtualvector.posterior.low_rank_state import LowRankState
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState
 from virtualvector.posterior.point import write_points
 from virtualvector.posterior.settings import Settings
-from virtualvector.posterior.state import POINTS, State, copy_state, empty_state
+from virtualvector.posterior.state import POINTS, copy_state, empty_state
 from virtualvector.types import Array
 
 _ROWS_AT_ONCE = 32  # for which a part of the factor is read once
 _TINY = float(np.finfo(float).tiny)
-
-AnyState = TypeVar("AnyState", State, LowRankState)
 
 _state_at = reader(empty_state(1, Settings()))
 

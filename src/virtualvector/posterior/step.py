@@ -119,8 +119,9 @@ def record(state: State, sweeps: int, reduction: Reduction, events: Events, t: i
 
 # Why `learn_rows` stops: it is through; there is no room for one more point; something has to be
 # rebuilt; the next row has an entry that is nan or infinite, or is too sharp for margin space, or
-# only a part of it is to be learned, or the residual is to be cut first; or the last row is not done
-# with, because two points may merge, or because it contradicts them. What is then due is seldom needed, and compiled when it is.
+# only a part of it is to be learned, or the residual is to be cut first; or the last row is not
+# done with, because two points may merge, or because it contradicts them. What is then due is
+# seldom needed, and compiled when it is.
 (
     DONE,
     OUT_OF_CAPACITY,
@@ -162,9 +163,7 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
             return t, CUT_DUE
         if not is_finite(rows, t):
             return t, NOT_FINITE
-        noise = write_row(
-            rows, t, signs[t], settings.margin_noise, state, state.counts[POINTS]
-        )
+        noise = write_row(rows, t, signs[t], settings.margin_noise, state, state.counts[POINTS])
         if needs_weight_space(state, noise):
             return t, NEEDS_WEIGHT_SPACE
         if noise < math.inf and refresh_due(state) and not (rebuilt and t == start):

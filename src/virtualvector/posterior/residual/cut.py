@@ -52,8 +52,8 @@ def cut(state: LowRankState, work: LowRankWorkspace) -> None:
     divide_by_upper(state.inner, m, state.shifts)  # the mean is a − D⁻¹Wc, c = C⁻ᵀt
     if rank > 0:
         for k in range(d):
-            state.mean[k] -= dot_of_row(state.directions[k], state.shifts, rank) / (
-                state.diagonal[k]
+            state.mean[k] -= (
+                dot_of_row(state.directions[k], state.shifts, rank) / (state.diagonal[k])
             )
         write_gram(state.inner, state.signs, m, work.gram_of_columns, work.other)
         write_leading(work.gram_of_columns, m, work.basis, work.other_basis, work.product)

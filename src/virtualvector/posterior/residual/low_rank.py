@@ -1,12 +1,14 @@
 """The residual r = N(m, (D + WSWᵀ)⁻¹): the versions of `full.py` for a precision of low rank.
 
 A site exp(νu − ½τu²), u = xᵀw, adds the column √|τ|·x to W, with the sign of τ. When the columns
-have cost as much as a cut does, W is cut to its rank (`cut.py`). A row costs in proportion to its non-zeros, but for the triangular factor of the columns.
+have cost as much as a cut does, W is cut to its rank (`cut.py`). A row costs in proportion to its
+non-zeros, but for the triangular factor of the columns.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.low_rank import (
@@ -82,9 +84,7 @@ def _(state: LowRankState, vector: Sparse, out: Array, work: LowRankWorkspace) -
     add_rows(vector.places, work.dense, state.directions, out)
     for i in range(state.extent[RECENT]):
         column = recent_column(state, i)
-        out[state.directions.shape[1] + i] = gathered_dot(
-            column.places, column.values, work.dense
-        )
+        out[state.directions.shape[1] + i] = gathered_dot(column.places, column.values, work.dense)
     clear_places(vector.places, work.dense)
     divide_by_lower(state.inner, n_columns(state), out)
     return variance_of(state, vector, out)
@@ -118,9 +118,7 @@ def _(state: LowRankState, i: int, out: Array, work: LowRankWorkspace) -> float:
 
 
 @compiled
-def write_covariances(
-    state: LowRankState, n: int, vector: Sparse, work: LowRankWorkspace
-) -> None:
+def write_covariances(state: LowRankState, n: int, vector: Sparse, work: LowRankWorkspace) -> None:
     """Write xᵀVbᵢ for the first n points to ``work.column``; ``work.product`` has y."""
     m = n_columns(state)
     for j in range(m):
@@ -142,8 +140,9 @@ def sparse_along(
     mean = residual_mean(state, vector, work.product)
     if n > 0:
         write_covariances(state, n, vector, work)
+    of_any_kind: Any = state
     mean, variance = with_sites(
-        state, n, mean, residual, work.column, work.scaled, work.crossed
+        of_any_kind, n, mean, residual, work.column, work.scaled, work.crossed
     )
     return mean, variance, residual
 
@@ -232,9 +231,7 @@ def _(
 
 
 @absorb_point.register(LowRankState)
-def _(
-    state: LowRankState, i: int, precision: float, shift: float, work: LowRankWorkspace
-) -> None:
+def _(state: LowRankState, i: int, precision: float, shift: float, work: LowRankWorkspace) -> None:
     vector = sparse_point(state, i)
     residual_product(state, vector, work.product, work)
     absorb_sparse(state, vector, precision, shift, work)

@@ -29,7 +29,7 @@ class SparseTable:
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from virtualvector.learners.rows import SparseTable
+    >>> from virtualvector.learners.sparse_rows import SparseTable
     >>> table = SparseTable(csr_array([[0.0, 2.0], [1.0, 0.0]]))
     >>> len(table), table.shape, table[1:].dense()
     (2, (2, 2), array([[1., 0.]]))
@@ -93,7 +93,7 @@ class SparseRow:
 
     Examples
     --------
-    >>> from virtualvector.learners.rows import SparseRow
+    >>> from virtualvector.learners.sparse_rows import SparseRow
     >>> row = SparseRow(5)
     >>> row[:] = {3: 1.5, 1: 2.0}
     >>> row.rows.places[:2].tolist(), row.rows.values[:2].tolist()
