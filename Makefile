@@ -11,7 +11,7 @@ version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
 
-.PHONY: demo test test-versions faults lint kernels bench performance streams picture clean
+.PHONY: demo test test-versions faults lint kernels docs bench performance streams picture clean
 
 ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
 .PHONY: .venv/bin/python  # it is of another Python, and made again
@@ -41,6 +41,10 @@ kernels: .venv/.developing  # compiled once, beside the checks, and not by both 
 	$(BIN)/vvm learn ionosphere --quiet
 	$(BIN)/python tests/compile_engine.py
 
+docs: .venv/.documenting  ## the site: build/docs/index.html
+	$(BIN)/sphinx-build -W -q -b html -d build/doctrees docs build/docs
+	$(BIN)/python .ci/site.py build/docs
+
 bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
 	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed
 
@@ -57,6 +61,7 @@ picture: .venv/.developing  ## the picture in the README
 
 clean:
 	rm -rf .venv .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/gallery docs/api/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -70,6 +75,10 @@ clean:
 .venv/.developing: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ .venv/.installed
+
+.venv/.documenting: .venv/.developing
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
 
 .venv-bench/.installed: pyproject.toml
 	$(interpreter) -m venv .venv-bench

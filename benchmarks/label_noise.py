@@ -215,10 +215,10 @@ def stream_results(number: int, seed: int, d: int, label_noise: float) -> dict[s
     for buffer, pairs in itertools.product((10, 40), PAIRS):
         settings = vvm(buffer, pairs, label_noise)
         state, events = learn(empty_state(d, settings), rows, signs, settings)
-        q, said = gaussian(state), events.log_probability
+        q, predicted = gaussian(state), events.log_probability
         results[f"B={buffer} k={pairs}"] = np.array([
-            (truth - said)[-100:].mean(),
-            (reference - said).mean(),
+            (truth - predicted)[-100:].mean(),
+            (reference - predicted).mean(),
             (q.mean @ q.mean + np.trace(q.covariance)) / d,
         ])  # fmt: skip
     return results

@@ -55,9 +55,9 @@ class Process:
         """Close its input, read what it writes to pipes, one after the other, and wait for it."""
         if self.stdin:
             self.stdin.close()
-        said = [pipe.read() if pipe else None for pipe in (self.stdout, self.stderr)]
+        told = [pipe.read() if pipe else None for pipe in (self.stdout, self.stderr)]
         self.wait()
-        return said
+        return told
 
     def __enter__(self):
         return self

@@ -107,5 +107,5 @@ def test_an_environment_of_another_python_is_made_again(tmp_path, there, asked_f
         python(tmp_path / ".venv" / "bin" / "python", there)
     asked = python(tmp_path / "python3.13", asked_for)
     command = ["make", "--dry-run", "lint", f"PYTHON={asked}"]
-    said = subprocess.check_output(command, cwd=tmp_path, text=True)
-    assert (f"{asked} -m venv --clear .venv" in said) == made
+    told = subprocess.check_output(command, cwd=tmp_path, text=True)
+    assert (f"{asked} -m venv --clear .venv" in told) == made

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-ATTACKS = ("models", "inputs", "runs")
+ATTACKS = ("models", "inputs", "runs", "services")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from virtualvector.jit.garbage import gc_paused
 
 if TYPE_CHECKING:
+    from virtualvector.auto.apart import pool
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.auto.experts import Expert
     from virtualvector.baselines import NaturalGradientClassifier, SOGPClassifier
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         VVMClassifier,
         WindowEPClassifier,
     )
-    from virtualvector.learners.pooling import pool
     from virtualvector.persistence import load
 
     __version__: str
@@ -48,7 +48,7 @@ _HOMES = {
     "VVMClassifier": "learners",
     "WindowEPClassifier": "learners",
     "load": "persistence",
-    "pool": "learners.pooling",
+    "pool": "auto.apart",
 }
 
 

@@ -62,16 +62,16 @@ def doubt_in(texts: Sequence[str]) -> str | None:
     seen: Counter[str] = Counter()
     example: dict[str, str] = {}
     for text in texts:
-        said = doubt_of(text)
-        if said is not None:
-            seen[said] += 1
-            example.setdefault(said, text)
+        doubt = doubt_of(text)
+        if doubt is not None:
+            seen[doubt] += 1
+            example.setdefault(doubt, text)
     # Beside numbers and dates, those in doubt are not odd, but one of their kind.
     n_plain = sum(number_in(text) is not None or time_in(text) is not None for text in texts)
     if not seen or 2 * (seen.total() + n_plain) <= len(texts):
         return None
-    said = seen.most_common(1)[0][0]
-    return f"found {example[said]!r}, {said}"
+    doubt = seen.most_common(1)[0][0]
+    return f"found {example[doubt]!r}, {doubt}"
 
 
 @lru_cache(2**10)
@@ -86,4 +86,4 @@ def doubt_of(text: str) -> str | None:
     """
     if len(text) > _LONG or time_in(text) is not None or number_in(text) is not None:
         return None
-    return next((said for said, pattern in _DOUBTS.items() if pattern.fullmatch(text)), None)
+    return next((doubt for doubt, pattern in _DOUBTS.items() if pattern.fullmatch(text)), None)

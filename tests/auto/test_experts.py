@@ -26,7 +26,7 @@ def test_the_smallest_numbers_are_parameters_like_others(smallest):
 
 
 @pytest.mark.parametrize(
-    ("expert", "said"),
+    ("expert", "told"),
     [
         (Expert(None, -1.0), "margin_noise = -1.0; expected 0 or more"),
         (Expert(None, float("nan")), "margin_noise = nan; expected 0 or more"),
@@ -43,9 +43,9 @@ def test_the_smallest_numbers_are_parameters_like_others(smallest):
         ("adf", "expected an Expert"),
     ],
 )
-def test_an_expert_that_cannot_be_is_named(expert, said):
+def test_an_expert_that_cannot_be_is_named(expert, told):
     model = AutoVVMClassifier(experts=[Expert(None, 1.0), expert])
-    with pytest.raises(ValueError, match=rf"experts\[1\]: .*{re.escape(said)}"):
+    with pytest.raises(ValueError, match=rf"experts\[1\]: .*{re.escape(told)}"):
         model.fit([[0.0], [1.0]], [0, 1])
 
 

@@ -42,7 +42,7 @@ def test_the_command_learns_and_predicts_the_same_bits(
     for name, rows, known in (("seen", table, labels), ("new", other, [pair[0]] * len(other))):
         (tmp_path / name).mkdir(exist_ok=True)
         write_all(rows, names, known, tmp_path / name)
-    said = set()
+    outputs = set()
     probabilities = []
     for name in FORMATS:
         chosen = f"--categorical={quoted(categorical_of(names))}"
@@ -53,14 +53,14 @@ def test_the_command_learns_and_predicts_the_same_bits(
         done = vvm("predict", *(f"new/{each}" for each in FORMATS), "--model", f"{name}.vvm",
                    "--proba")  # fmt: skip
         assert done.code == 0, done.err
-        said.add(done.out)
+        outputs.add(done.out)
         model = load(tmp_path / f"{name}.vvm")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X (has|does not have) (valid )?feature names")
             probabilities += [
                 model.predict_proba(make(other, names)) for make in LIBRARIES.values()
             ]
-    [text] = said
+    [text] = outputs
     _, *lines = csv.reader(io.StringIO(text))
     assert lines == lines[: len(other)] * len(FORMATS)
     # What Python learns is what the command has learned.

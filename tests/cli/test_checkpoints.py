@@ -58,11 +58,11 @@ def test_an_interrupted_run_keeps_what_it_learned(vvm, rows, tmp_path):
             if line.split()[0] == "1024":
                 break
         run.send_signal(signal.SIGINT)
-        said = run.stderr.read()
+        told = run.stderr.read()
     assert run.returncode == 130
     n_rows = learned_rows(tmp_path / "m.vvm")
     assert 1024 <= n_rows < 8000
-    assert said.endswith(
+    assert told.endswith(
         f"vvm: stopped by SIGINT: the {n_rows:,} rows learned are in m.vvm; the same with "
         "--resume goes on.\n"
     )

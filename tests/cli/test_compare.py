@@ -62,10 +62,10 @@ def test_the_table_says_what_each_learner_does_alone(rows, tmp_path):
     run(rows, "--label", "outcome", *options, "--out", tmp_path)
     stream = read(str(rows), "outcome")
     scaled = RunningStandardScaler().learn_then_transform(stream.rows)
-    said = predict_then_learn(all_learners(3, buffer_size=5)["VVM"], scaled, stream.labels)
+    predicted = predict_then_learn(all_learners(3, buffer_size=5)["VVM"], scaled, stream.labels)
     (record,) = (record for record in table(tmp_path) if record["learner"] == "VVM")
-    assert float(record["error"]) == np.mean(said.labels != stream.labels)
-    probability = said.probabilities[np.arange(60), (stream.labels == "yes").astype(int)]
+    assert float(record["error"]) == np.mean(predicted.labels != stream.labels)
+    probability = predicted.probabilities[np.arange(60), (stream.labels == "yes").astype(int)]
     assert float(record["log_loss"]) == pytest.approx(-np.log(probability).mean())
 
 
@@ -157,9 +157,9 @@ def test_a_table_of_all_kinds_is_compared_by_the_learners_asked_for(vvm, tmp_pat
     options = ("--learners", "arow, AUTOVVM,VVM,logistic", "--on-error", "skip", "--json", "-")
     done = vvm("compare", "rows.csv", *options)
     assert done.code == 0, done.err
-    said = json.loads(done.out)
-    assert (said["rows"], said["skipped"], said["columns"], said["left_out"]) == (149, 1, 3, {})
-    errors = {record["learner"]: record["error"] for record in said["learners"]}
+    told = json.loads(done.out)
+    assert (told["rows"], told["skipped"], told["columns"], told["left_out"]) == (149, 1, 3, {})
+    errors = {record["learner"]: record["error"] for record in told["learners"]}
     assert errors.keys() == {"AROW", "AutoVVM", "VVM", "logistic"}
     assert max(errors.values()) < 0.5  # four in five would be wrong by chance
     assert "rows: 149 rows, 3 columns, 2 of them categorical." in done.err

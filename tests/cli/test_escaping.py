@@ -46,10 +46,10 @@ def test_predictions_are_no_formulas_and_can_be_read_back(vvm, odd, model):
     assert done.code == 0, done.err
     header, *rows = csv.reader(done.out.splitlines(keepends=True))
     assert header == ["predicted", *(f"p({name})" for name in sorted(CLASSES))]
-    said = [row[0] for row in rows]
-    assert len(said) == 330
-    assert {"-1", "'+a", "-", "'" + LINK, "'@x", "''=1", ODD} <= set(said)
-    assert {from_cell(cell) for cell in said} <= set(CLASSES)
+    predicted = [row[0] for row in rows]
+    assert len(predicted) == 330
+    assert {"-1", "'+a", "-", "'" + LINK, "'@x", "''=1", ODD} <= set(predicted)
+    assert {from_cell(cell) for cell in predicted} <= set(CLASSES)
     for cell in (cell for row in [header, *rows] for cell in row):
         if cell[0] in "=+-@\t\r" and len(cell) > 1:
             float(cell)

@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("arguments", "field", "said"),
+    ("arguments", "field", "told"),
     [
         ("learn rows.csv --learner adf", "rows", "log-loss"),
         ("learn rows.csv --learner adf -q", "rows", ""),
@@ -17,13 +17,13 @@ import pytest
         ("compare rows.csv --learners ADF", "learners", "calibration error"),
     ],
 )
-def test_standard_output_is_json(vvm, model, tmp_path, arguments, field, said):
+def test_standard_output_is_json(vvm, model, tmp_path, arguments, field, told):
     done = vvm(*arguments.split(), "--json", "-")
     assert done.code == 0, done.err
     assert json.loads(done.out)[field]
-    assert said in done.err  # what is for people
+    assert told in done.err  # what is for people
     kept = vvm(*arguments.split(), "--json", "s.json")
-    assert said in kept.out
+    assert told in kept.out
     assert json.loads((tmp_path / "s.json").read_text()).keys() == json.loads(done.out).keys()
 
 

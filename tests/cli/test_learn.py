@@ -27,14 +27,14 @@ def test_from_a_csv_to_probabilities(vvm, rows, tmp_path):
     assert learned.code == 0
     assert "Label: 'outcome', the last column" in learned.err
     assert "error" in learned.out
-    said = json.loads((tmp_path / "m.json").read_text())
+    told = json.loads((tmp_path / "m.json").read_text())
     for name in (
         "rows", "error", "log_loss", "brier", "calibration_error", "rows_per_second", "bytes",
         "evicted", "merged", "seconds",
     ):  # fmt: skip
-        assert said[name] >= 0
-    assert said["rows"] == 600
-    assert said["error"] < 0.3
+        assert told[name] >= 0
+    assert told["rows"] == 600
+    assert told["error"] < 0.3
     # The library reads the same file, and learns the same from the same rows.
     table = pd.read_csv(tmp_path / "rows.csv")
     model = virtualvector.load(tmp_path / "m.vvm")
@@ -44,7 +44,7 @@ def test_from_a_csv_to_probabilities(vvm, rows, tmp_path):
         model.predict_proba(table.drop(columns="outcome")),
         same.predict_proba(table.drop(columns="outcome")),
     )
-    assert said["error"] == pytest.approx((stated.labels != table["outcome"]).mean(), abs=3 / 600)
+    assert told["error"] == pytest.approx((stated.labels != table["outcome"]).mean(), abs=3 / 600)
     # Predictions: columns by name in any order, with or without the label.
     table[["colour", "x2", "x0", "x1"]].to_csv(tmp_path / "new.csv", index=False)
     one = vvm("predict", "rows.csv", "--model", "m.vvm", "--proba")
@@ -66,13 +66,13 @@ def test_evaluation_agrees_with_scikit_learn(vvm, rows, tmp_path):
     before = (tmp_path / "m.vvm").read_bytes()
     done = vvm("evaluate", "test.csv", "--model", "m.vvm", "--json", "-")
     assert done.code == 0
-    said = json.loads(done.out[done.out.index("{") :])
+    told = json.loads(done.out[done.out.index("{") :])
     table = pd.read_csv(tmp_path / "test.csv")
     proba = virtualvector.load(tmp_path / "m.vvm").predict_proba(table.drop(columns="outcome"))
     labels = np.array(["bad", "good"])[proba.argmax(axis=1)]
-    assert said["error"] == pytest.approx((labels != table["outcome"]).mean())
-    assert said["log_loss"] == pytest.approx(metrics.log_loss(table["outcome"], proba))
-    assert said["confusion"] == metrics.confusion_matrix(table["outcome"], labels).tolist()
+    assert told["error"] == pytest.approx((labels != table["outcome"]).mean())
+    assert told["log_loss"] == pytest.approx(metrics.log_loss(table["outcome"], proba))
+    assert told["confusion"] == metrics.confusion_matrix(table["outcome"], labels).tolist()
     assert (tmp_path / "m.vvm").read_bytes() == before
 
 
@@ -287,10 +287,10 @@ def test_a_closed_pipe_is_nothing_to_speak_of(rows, learned, tmp_path):
     with forking.start(COMMAND, *options, cwd=tmp_path, **pipes) as run:
         first = run.stdout.readline()
         run.stdout.close()
-        said = run.stderr.read()
+        told = run.stderr.read()
     assert run.returncode == 141
     assert first == "predicted,p(bad),p(good)\n"
-    assert said == ""
+    assert told == ""
 
 
 def test_shipped_data_sets_are_listed(vvm):

@@ -55,16 +55,16 @@ def test_errors_stand_beside_those_of_guessing(evaluated):
 
 def test_rare_classes_have_recall_precision_and_rankings(evaluated):
     out, facts, labels, chance = evaluated
-    yes, said = labels == "yes", chance > 0.5
+    yes, predicted = labels == "yes", chance > 0.5
     found = next(each for each in facts["by_class"] if each["class"] == "yes")
-    assert found["recall"] == pytest.approx(metrics.recall_score(yes, said))
-    assert found["precision"] == pytest.approx(metrics.precision_score(yes, said))
+    assert found["recall"] == pytest.approx(metrics.recall_score(yes, predicted))
+    assert found["precision"] == pytest.approx(metrics.precision_score(yes, predicted))
     assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(yes, chance), abs=3e-3)
     exact = metrics.average_precision_score(yes, chance)
     assert found["average_precision"] == pytest.approx(exact, abs=1e-2)
     assert printed(out, "average precision")[0] == pytest.approx(exact, abs=1e-2)
     np.testing.assert_array_equal(
-        facts["confusion"], metrics.confusion_matrix(labels, np.where(said, "yes", "no"))
+        facts["confusion"], metrics.confusion_matrix(labels, np.where(predicted, "yes", "no"))
     )
 
 
@@ -72,9 +72,9 @@ def test_a_table_says_where_to_cut_if_a_miss_costs_more_than_a_false_alarm(evalu
     out, facts, labels, chance = evaluated
     assert "When to say 'yes'" in out
     line = next(each for each in facts["cutoffs"] if each["cost_of_miss"] == 20)
-    yes, said = labels == "yes", chance > 1 / 21
-    assert line["recall"] == pytest.approx(metrics.recall_score(yes, said))
-    cost = (said & ~yes).mean() + 20 * (~said & yes).mean()
+    yes, predicted = labels == "yes", chance > 1 / 21
+    assert line["recall"] == pytest.approx(metrics.recall_score(yes, predicted))
+    cost = (predicted & ~yes).mean() + 20 * (~predicted & yes).mean()
     assert line["cost"] == pytest.approx(cost)
     assert line["cost"] < line["cost_at_half"]
     assert line["cost"] < line["cost_without_model"]

@@ -78,9 +78,9 @@ def test_standard_streams_are_known_by_the_file_that_they_are(folder, command, r
     with open(folder / read) as given, open(folder / written, "a") as out:
         streams = {"stdin": given.fileno(), "stdout": out.fileno(), "stderr": subprocess.PIPE}
         with forking.start(COMMAND, *command.split(), cwd=folder, **streams) as run:
-            _, said = run.communicate()
+            _, told = run.communicate()
     assert run.returncode == 2
-    assert "the same file" in said
+    assert "the same file" in told
     assert (folder / "rows.csv").read_text() == ROWS
 
 

@@ -119,10 +119,26 @@ def test_what_cannot_be_pooled_is_told_in_one_line(vvm, folder, arguments, words
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_models_of_vvm_learn_are_refused_by_their_kind(vvm, folder, model):
-    done = vvm("pool", "north.vvm", model, "--model", "x.vvm")
+def test_models_of_vvm_learn_are_pooled_and_predict(vvm, folder):
+    for k, name in enumerate(("east", "west", "far")):
+        rows, labels = table(k, 300)
+        rows[:, 1] += 50.0 * (name == "far")
+        lines = [
+            ",".join(map(repr, row)) + f",{label}"
+            for row, label in zip(rows.tolist(), labels, strict=True)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["u,v,w,y", *lines]))
+        assert vvm("learn", f"{name}.csv", "--model", f"{name}.vvm", "--quiet").code == 0
+    done = vvm("pool", "east.vvm", "west.vvm", "--model", "all.vvm")
+    assert (done.code, done.err) == (0, "")
+    assert "600 rows in all" in done.out
+    assert vvm("evaluate", "far.csv", "--model", "all.vvm", "--label", "y").code == 0
+    done = vvm("pool", "east.vvm", "far.vvm", "--model", "all.vvm")
+    assert (done.code, done.err.count("\n")) == (0, 2)
+    assert re.search(r"note: east.vvm has 'v' at .* all together at 2\d", done.err)
+    done = vvm("pool", "north.vvm", "east.vvm", "--model", "x.vvm")
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "m.vvm is of type AutoVVMClassifier, which cannot be pooled yet" in done.err
+    assert "north.vvm is of type VVMClassifier and others are of type AutoVVM" in done.err
 
 
 def test_nobody_writes_a_model_that_is_being_learned(vvm, folder):

@@ -45,11 +45,13 @@ def test_skipped_rows_keep_their_place(vvm, model, tmp_path, monkeypatch, at_onc
     good = [row for row in range(20) if row not in bad]
     table = pd.read_csv(io.StringIO("\n".join([head, *(lines[row] for row in good)])))
     expected = virtualvector.load(tmp_path / model).predict_proba(table.drop(columns="outcome"))
-    _, *said = csv.reader(done.out.splitlines())
-    assert len(said) == 20
-    assert [row for row, cells in enumerate(said) if cells == ["", "", ""]] == sorted(bad)
+    _, *lines = csv.reader(done.out.splitlines())
+    assert len(lines) == 20
+    assert [row for row, cells in enumerate(lines) if cells == ["", "", ""]] == sorted(bad)
     # BLAS rounds the products of one row otherwise than those of many.
-    assert [[float(p) for p in said[row][1:]] for row in good] == pytest.approx(expected, rel=1e-12)
+    assert [[float(p) for p in lines[row][1:]] for row in good] == pytest.approx(
+        expected, rel=1e-12
+    )
     assert "vvm: no prediction: new.csv, line 2: found 2 fields" in done.err
     assert done.err.endswith("vvm: 6 of 20 rows have an empty prediction.\n")
 
@@ -65,11 +67,11 @@ def test_rows_without_a_prediction_have_their_ids_as_far_as_they_can_be_read(
     (tmp_path / "new.csv").write_text("\n".join([f"key,{head}", *lines]) + "\n")
     done = vvm("predict", "new.csv", "--model", model, "--id", "key", "--on-error", "skip")
     assert done.code == 0, done.err
-    names, *said = csv.reader(done.out.splitlines())
+    names, *lines = csv.reader(done.out.splitlines())
     assert names == ["key", "predicted"]
     unread = (0, 11)  # of too few fields, which are not known to be which
-    assert [key for key, _ in said] == ["" if r in unread else f"n{r}" for r in range(12)]
-    assert [row for row, (_, predicted) in enumerate(said) if not predicted] == sorted(bad)
+    assert [key for key, _ in lines] == ["" if r in unread else f"n{r}" for r in range(12)]
+    assert [row for row, (_, predicted) in enumerate(lines) if not predicted] == sorted(bad)
 
 
 def test_an_empty_prediction_is_a_line_even_alone(vvm, model, tmp_path):
@@ -111,6 +113,6 @@ def test_each_row_of_a_slow_pipe_is_answered_before_the_next_one_comes(model, tm
             table = table.iloc[1:]
         assert [ask(line) for line in lines] == known.predict(table).tolist()
         assert ask("oh,no") == '""'
-        rest, said = run.communicate()
+        rest, told = run.communicate()
     assert (run.returncode, rest) == (0, "")
-    assert said.endswith("vvm: 1 of 5 rows has an empty prediction.\n")
+    assert told.endswith("vvm: 1 of 5 rows has an empty prediction.\n")

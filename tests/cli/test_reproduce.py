@@ -81,10 +81,10 @@ def test_after_an_interruption_the_same_command_goes_on(tmp_path):
     with forking.start(COMMAND, "reproduce", *options, tmp_path, stderr=subprocess.PIPE) as running:
         until(lambda: len(list(parts.glob("run-*.json"))) >= 2)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate()
+        _, told = running.communicate()
     assert running.returncode == 130
-    assert "the same command goes on" in said
-    assert "Traceback" not in said
+    assert "the same command goes on" in told
+    assert "Traceback" not in told
     done = {file.name: file.stat().st_mtime_ns for file in parts.iterdir()}
     assert 2 <= len(done) < 6
     assert not (tmp_path / "table1.json").exists()

@@ -323,15 +323,15 @@ def test_signals_save_once_and_say_how_to_go_on(vvm, whole, tmp_path, signals):
         for number in numbers:
             run.send_signal(number)
             time.sleep(0.005)
-        _, said = run.communicate()
+        _, told = run.communicate()
     assert run.returncode == 128 + numbers[0]
     n_rows = learned_rows(tmp_path / "m.vvm")
     assert 256 <= n_rows <= 300
-    assert said.splitlines()[-1] == (
+    assert told.splitlines()[-1] == (
         f"vvm: stopped by {signals[0]}: the {n_rows} rows learned are in m.vvm; the same with "
         "--resume goes on."
     )
-    assert "Traceback" not in said
+    assert "Traceback" not in told
     assert vvm("learn", "all.csv", "--model", "m.vvm", "--resume", "-q").code == 0
     assert (tmp_path / "m.vvm").read_bytes() == whole
 
@@ -339,9 +339,9 @@ def test_signals_save_once_and_say_how_to_go_on(vvm, whole, tmp_path, signals):
 def test_a_signal_without_a_model_says_that_nothing_is_kept(tmp_path):
     with piping(tmp_path, *FAST) as run:
         run.send_signal(signal.SIGTERM)
-        _, said = run.communicate()
+        _, told = run.communicate()
     assert run.returncode == 143
-    assert "are lost, as there was no --model" in said
+    assert "are lost, as there was no --model" in told
 
 
 def test_an_idle_pipe_is_saved(tmp_path):

@@ -124,7 +124,7 @@ def test_dates_of_two_kinds_are_asked_about(learn):
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "told"),
     [
         ([str(20210501 + k) for k in range(28)], "if these are dates"),
         ([str(1620284889 + k) for k in range(28)], "if these are seconds since 1970"),
@@ -132,19 +132,19 @@ def test_dates_of_two_kinds_are_asked_about(learn):
         (["<5", "7", ">9"], "'c' has numbers in 20 of the first 60 rows, and is taken for"),
     ],
 )  # fmt: skip
-def test_numbers_that_may_be_something_else_get_a_line(learn, cells, said):
+def test_numbers_that_may_be_something_else_get_a_line(learn, cells, told):
     rows = [f"{cells[k % len(cells)]},{y}\n" for k, (_, _, y) in enumerate(ROWS)]
     done = learn("c,label\n" + "".join(rows))
     assert done.code == 0
-    assert said in done.err
+    assert told in done.err
 
 
 def test_types_are_given_as_the_reason_where_they_are(vvm, tmp_path):
     table = pl.DataFrame({"x": [0.5, 1.5] * 9, "n": ["1", "2"] * 9, "label": ["a", "b"] * 9})
     table.write_parquet(tmp_path / "rows.parquet")
-    said = vvm("learn", "rows.parquet", "--learner", "adf").err
-    assert "numbers: 'x' (by type)" in said
-    assert "'n' holds numbers written as texts, taken for categories" in said
+    told = vvm("learn", "rows.parquet", "--learner", "adf").err
+    assert "numbers: 'x' (by type)" in told
+    assert "'n' holds numbers written as texts, taken for categories" in told
 
 
 def test_columns_whose_names_have_commas_and_quotes_can_be_named(vvm, learn):
@@ -201,16 +201,16 @@ def test_predictions_are_not_called_what_they_are_not(vvm, learn, name):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "told"),
     [
         (("--learner", "foo"), "vvm: Invalid value for '--learner': 'foo' is not one of 'auto'"),
         (("--buffer-size", "3"), "vvm: --buffer-size is not for --learner auto."),
     ],
 )
-def test_wrong_options_are_told_without_jargon(vvm, options, said):
+def test_wrong_options_are_told_without_jargon(vvm, options, told):
     done = vvm("learn", "spambase", *options)
     assert done.code == 2
-    assert done.err.startswith(said)
+    assert done.err.startswith(told)
 
 
 def test_one_value_is_not_many(vvm, learn, tmp_path):
@@ -271,8 +271,8 @@ def test_a_key_that_comes_late_can_be_left_out(vvm, learn):
 def test_ids_of_json_lines_are_handed_on_by_a_model_that_leaves_them_out(vvm, learn):
     text = json_lines(lambda k, row: row | {"no": f"n{k}"})
     assert learn(text, "--id", "no", name="rows.jsonl").code == 0
-    said = vvm("predict", "rows.jsonl", "--model", "m.vvm").out.splitlines()
-    assert [line.split(",")[0] for line in said] == ["no", *(f"n{k}" for k in range(60))]
+    told = vvm("predict", "rows.jsonl", "--model", "m.vvm").out.splitlines()
+    assert [line.split(",")[0] for line in told] == ["no", *(f"n{k}" for k in range(60))]
 
 
 @pytest.mark.parametrize("verb", ["learn", "predict", "evaluate"])
@@ -283,12 +283,12 @@ def test_how_a_later_file_is_written_and_what_it_has_more_is_told(vvm, learn, tm
     options = ["--learner", "adf"] if verb == "learn" else ["--model", "m.vvm"]
     done = vvm(verb, "rows.csv", "second.csv", *options)
     assert done.code == 0, done.err
-    for said in (
+    for told in (
         "second.csv: columns are delimited by ';' (--delimiter)",
         "second.csv: numbers are written as 1,5 (--decimal)",
         "second.csv: left out: 'more', which",
     ):
-        assert done.err.count(said) == 1
+        assert done.err.count(told) == 1
 
 
 NUMBERS = {
@@ -305,8 +305,8 @@ def test_numbers_that_may_mean_something_else_get_a_line(learn, number):
     rows = [f"{number if k % 3 == 0 else x},{c},{y}" for k, (x, c, y) in enumerate(ROWS)]
     done = learn("\n".join(["x,c,label", *rows]) + "\n")
     assert done.code == 0
-    said = NUMBERS[number]
-    assert said in done.err if said else "'x' is" not in done.err and "'x' has" not in done.err
+    told = NUMBERS[number]
+    assert told in done.err if told else "'x' is" not in done.err and "'x' has" not in done.err
 
 
 def test_nines_among_their_like_get_no_line(learn):

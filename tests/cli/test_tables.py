@@ -55,9 +55,9 @@ def test_values_of_categories_never_seen_are_counted_by_column(vvm):
     rows.loc[:4, "land"] = "SE"
     rows.loc[:1, "said"] = None
     rows.to_csv("b.csv", index=False)
-    said = "5 values are of categories never seen in learning: 'land' (5)."
-    assert said in predicted(vvm, "b.csv").err
-    assert said in vvm("evaluate", "b.csv", "--model", "m.vvm").err
+    told = "5 values are of categories never seen in learning: 'land' (5)."
+    assert told in predicted(vvm, "b.csv").err
+    assert told in vvm("evaluate", "b.csv", "--model", "m.vvm").err
     assert "never seen" not in predicted(vvm, "a.csv").err
 
 
@@ -120,18 +120,18 @@ def test_dates_help_where_the_hour_matters(vvm, zone):
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "told"),
     [
         ("03/04/2021", "a date of which day and month are in doubt"),
         ("$12.50", "a number with signs"),
         ("12.3%", "a number with signs"),
     ],
 )
-def test_what_is_in_doubt_is_refused_with_the_options_that_help(vvm, cells, said):
+def test_what_is_in_doubt_is_refused_with_the_options_that_help(vvm, cells, told):
     table().assign(x=cells).to_csv("a.csv", index=False)
     done = vvm("learn", "a.csv", *FAST)
     assert done.code == 2
-    assert f"column 'x': found '{cells}', {said}" in done.err
+    assert f"column 'x': found '{cells}', {told}" in done.err
     assert "--categorical x" in done.err
     assert vvm("learn", "a.csv", *FAST, "--ignore", "x").code == 0
 

@@ -273,18 +273,18 @@ def test_weighted_figures_are_those_of_scikit_learn(vvm):
     assert evaluated.code == 0, evaluated.err
     found = json.loads(Path("a.json").read_text())
     assert vvm("predict", "a.csv", "--model", "m.vvm", "--proba", "--output", "p.csv").code == 0
-    said, truth, weights = pd.read_csv("p.csv"), rows["outcome"], rows["w"]
-    good = said["p(good)"]
+    predicted, truth, weights = pd.read_csv("p.csv"), rows["outcome"], rows["w"]
+    good = predicted["p(good)"]
     assert found["error"] == pytest.approx(
-        zero_one_loss(truth, said["predicted"], sample_weight=weights)
+        zero_one_loss(truth, predicted["predicted"], sample_weight=weights)
     )
     assert found["log_loss"] == pytest.approx(
-        log_loss(truth, said[["p(bad)", "p(good)"]], sample_weight=weights)
+        log_loss(truth, predicted[["p(bad)", "p(good)"]], sample_weight=weights)
     )
     assert found["brier"] == pytest.approx(
         brier_score_loss(truth == "good", good, sample_weight=weights)
     )
-    recalls = recall_score(truth, said["predicted"], average=None, sample_weight=weights)
+    recalls = recall_score(truth, predicted["predicted"], average=None, sample_weight=weights)
     assert [each["recall"] for each in found["by_class"]] == pytest.approx(recalls.tolist())
 
 

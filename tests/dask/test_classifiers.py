@@ -21,11 +21,12 @@ from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, VVMClassifier
+from virtualvector.auto.shards import begun, ended
 from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
 from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
 from virtualvector.learners import rounds as rounds_module
-from virtualvector.learners.rounds import begun, ended, rounds
+from virtualvector.learners.rounds import rounds
 
 
 def table(seed=0, n=700, n_classes=2):

@@ -98,13 +98,13 @@ def test_nothing_yet_has_measures_too():
 
 
 def test_weighted_rows_add_up_to_the_same_bits_however_they_are_cut():
-    labels, said = stream(500, ("ham", "spam"))
+    labels, predicted = stream(500, ("ham", "spam"))
     weights = np.random.default_rng(0).uniform(0.01, 3.0, 500)
-    whole = Tally(("ham", "spam")).with_rows(labels, said, weights=weights)
+    whole = Tally(("ham", "spam")).with_rows(labels, predicted, weights=weights)
     cut = Tally(("ham", "spam"))
     for start, stop in ((0, 1), (1, 130), (130, 500)):
         rows = slice(start, stop)
-        cut = cut.with_rows(labels[rows], said[rows], weights=weights[rows])
+        cut = cut.with_rows(labels[rows], predicted[rows], weights=weights[rows])
     assert cut == whole
     assert cut.measures == whole.measures
     assert whole.now.n_rows == pytest.approx(weights.sum(), rel=1e-12)

@@ -9,6 +9,7 @@ from virtualvector import (
     ADFClassifier,
     AutoVVMClassifier,
     EPClassifier,
+    SOGPClassifier,
     VVMClassifier,
     WindowEPClassifier,
     pool,
@@ -144,6 +145,7 @@ def test_what_cannot_be_a_product_is_refused():
         ValueError, match="model 1: found parameters that give another margin_noise"
     ):
         pool([one, learned(VVMClassifier, 1).set_params(margin_noise=0.7)])
-    committee = AutoVVMClassifier()
-    with pytest.raises(TypeError, match="model 1 is of type AutoVVMClassifier, which cannot be"):
-        pool([one, committee])
+    with pytest.raises(ValueError, match="model 0 is of type VVMClassifier and others are of"):
+        pool([one, AutoVVMClassifier()])
+    with pytest.raises(TypeError, match="model 1 is of type SOGPClassifier, which cannot be"):
+        pool([one, SOGPClassifier()])

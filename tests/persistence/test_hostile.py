@@ -130,7 +130,7 @@ def test_a_header_longer_than_allowed(refused):
 
 
 def test_names_given_twice(vvm, refused):
-    assert "twice" in refused(with_text(vvm, '"format":5', '"format":5,"format":5'))
+    assert "twice" in refused(with_text(vvm, '"format":6', '"format":6,"format":6'))
     header, data = header_and_data(vvm)
     text = compact(header)
     entry = compact({"counts": header["posterior/states/0/counts"]})[1:-1]
@@ -149,7 +149,7 @@ POSTERIOR = ("state", "posterior")
         (["format"], 0),
         (["format"], 1),
         (["format"], 2),
-        (["format"], 6),
+        (["format"], 7),
         (["format"], "1"),
         (["format"], True),
         (["format"], None),
@@ -254,8 +254,8 @@ def test_documents_that_say_something_wrong(vvm, refused, places, to):
 def test_settings_that_are_not_what_parameters_give(vvm, refused, parameter, setting, to):
     if setting is not None:
         refused(changed(vvm, setting_of(*POSTERIOR, "settings", setting, to=to)))
-    said = "margin" if parameter == "eviction" else to
-    assert "expected" in refused(changed(vvm, setting_of("parameters", parameter, to=said)))
+    value = "margin" if parameter == "eviction" else to
+    assert "expected" in refused(changed(vvm, setting_of("parameters", parameter, to=value)))
 
 
 def test_work_without_end(vvm, ep, refused):

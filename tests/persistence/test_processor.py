@@ -24,10 +24,10 @@ def test_it_is_what_llvm_calls_it_or_what_numba_is_told():
     for name in ("", "generic"):
         environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CPU_NAME"}
         environment |= {"NUMBA_CPU_NAME": name} if name else {}
-        said = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True
         )
-        found[name] = said.stdout.split()
+        found[name] = done.stdout.split()
     assert len(found[""]) == len(found["generic"]) == 2
     assert found["generic"][1] == "generic"
 

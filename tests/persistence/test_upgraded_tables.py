@@ -14,7 +14,8 @@ def as_format_4(document, arrays):
     committee, encoder = document["state"]["committee"], document["state"]["encoder"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["columns"], expert["squares"]
-    del committee["feature_space"]["n_numbers"], encoder["most_statistics"]
+    del committee["feature_space"]["n_numbers"], encoder["most_statistics"], encoder["n_first"]
+    del document["parameters"]["new_columns"]
     for path in (*committee.pop("pool").values(), encoder.pop("statistics")["totals"]):
         del arrays[path]
     arrays["committee/corrections"] = np.delete(arrays["committee/corrections"], [1, 14, 15])
@@ -76,3 +77,22 @@ def test_what_format_4_brought_is_refused_in_format_3(older, tmp_path):
     path.write_bytes(to_bytes(document | {"format": 3}, arrays))
     with pytest.raises(persistence.BadModelFile, match="times or what was seen"):
         persistence.read(path)
+
+
+def test_files_before_format_6_have_no_later_columns(tmp_path):
+    rows = pd.DataFrame({"on": [True, False] * 6, "n": np.arange(12.0)})
+    model = AutoVVMClassifier(experts=[Expert(None, 1.0)]).partial_fit(rows, [0, 1] * 6)
+    path = tmp_path / "m.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    del document["parameters"]["new_columns"]
+    path.write_bytes(to_bytes(document | {"format": 5}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="n_first; expected none before format 6"):
+        persistence.read(path)
+    del document["state"]["encoder"]["n_first"]
+    path.write_bytes(to_bytes(document | {"format": 5}, arrays))
+    again = persistence.read(path).model
+    assert (again.new_columns, again._encoder.n_first) == ("error", 2)
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    again.set_params(new_columns="add").learn_one({"n": 1.0, "new": "red"}, 1)
+    assert again.feature_names_in_.tolist() == ["on", "n", "new"]

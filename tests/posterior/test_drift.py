@@ -210,7 +210,7 @@ def changing(rows, d, margin_noise, seed):
     return X, steady, np.where(np.arange(rows) < rows // 2, steady, -steady)
 
 
-def said(X, y, how):
+def predicted(X, y, how):
     """The log-probability of each label before it was learned; beyond log ½ it was predicted."""
     return learn(empty_state(X.shape[1], how), X, y, how)[1].log_probability
 
@@ -223,11 +223,11 @@ def test_after_labels_swap_it_learns_like_a_fresh_one(buffer_size, half_life):
     errors = {"fresh": [], "forgetting": [], "never": []}
     for seed in range(4):
         X, _, y = changing(4000, 5, 4.0, seed)
-        fresh = said(X[2000:], y[2000:], never)
+        fresh = predicted(X[2000:], y[2000:], never)
         for name, log_p in [
             ("fresh", fresh),
-            ("forgetting", said(X, y, forgetting)),
-            ("never", said(X, y, never)),
+            ("forgetting", predicted(X, y, forgetting)),
+            ("never", predicted(X, y, never)),
         ]:
             errors[name].append(np.mean(log_p[-1000:] < math.log(0.5)))
     means = {name: np.mean(values) for name, values in errors.items()}
@@ -241,7 +241,9 @@ def test_a_steady_stream_loses_little(buffer_size):
     losses = {}
     for seed, half_life in itertools.product(range(4), (math.inf, 1e5, 3e3)):
         X, y, _ = changing(4000, 5, 4.0, seed)
-        losses.setdefault(half_life, []).append(-said(X, y, never._replace(half_life=half_life)))
+        losses.setdefault(half_life, []).append(
+            -predicted(X, y, never._replace(half_life=half_life))
+        )
     reduction = {half_life: np.mean(values) for half_life, values in losses.items()}
     assert reduction[1e5] < 1.003 * reduction[math.inf]
     assert reduction[3e3] < 1.02 * reduction[math.inf]

@@ -111,10 +111,10 @@ def test_with_noise_margins_may_outnumber_weights(d, margin_noise):
         assert bool(start.gram.size) == (margin_space is None)
         state, events = learn(start, X, y, how)
         found[margin_space] = gaussian(state), events.log_probability
-    (few, said), (many, expected) = found.values()
+    (few, predicted), (many, expected) = found.values()
     np.testing.assert_allclose(few.mean, many.mean, rtol=0, atol=1e-7)
     np.testing.assert_allclose(few.covariance, many.covariance, rtol=0, atol=1e-7)
-    np.testing.assert_allclose(said, expected, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("margin_noise", [0.0, 0.01, 0.5])

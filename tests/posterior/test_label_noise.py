@@ -220,13 +220,13 @@ def test_points_do_no_harm_with_several_classes():
     labels = np.where(turned, rng.integers(3, size=400), labels)
     losses = {}
     for learner in (ADFClassifier(label_noise=0.1), VVMClassifier(20, label_noise=0.1)):
-        said = []
+        predicted = []
         learner.partial_fit(rows[:10], labels[:10], classes=[0, 1, 2])
         for t in range(10, 400, 10):
             batch = slice(t, t + 10)
-            said.append(learner.predict_proba(rows[batch])[np.arange(10), labels[batch]])
+            predicted.append(learner.predict_proba(rows[batch])[np.arange(10), labels[batch]])
             learner.partial_fit(rows[batch], labels[batch])
-        losses[type(learner).__name__] = -np.log(np.concatenate(said)).mean()
+        losses[type(learner).__name__] = -np.log(np.concatenate(predicted)).mean()
     assert losses["VVMClassifier"] < losses["ADFClassifier"] + 0.01
 
 

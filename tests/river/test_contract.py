@@ -19,7 +19,6 @@ def models():
     return [kind(**parameters) for kind in CLASSIFIERS for parameters in kind._unit_test_params()]
 
 
-@pytest.mark.filterwarnings("ignore:Left out features")  # by committees
 @pytest.mark.parametrize("model", models(), ids=str)
 def test_every_check_of_river_passes_and_none_is_skipped(model):
     random.seed(0)  # by which river leaves out features

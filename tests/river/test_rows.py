@@ -22,6 +22,7 @@ from tests.river.classifier_examples import (
     probabilities,
     rows_and_classes,
 )
+from virtualvector import Expert, river
 from virtualvector.river import ADFClassifier, AutoVVMClassifier, VVMClassifier
 from virtualvector.river.classifier import with_new
 
@@ -231,17 +232,49 @@ def test_a_committee_takes_rows_as_they_are():
     assert model.features == names
     np.testing.assert_array_equal(model.learner.predict_proba(table), expected.predict_proba(table))
     predictions = expected.predict_proba(table)
-    np.testing.assert_allclose(probabilities(model, rows), predictions, rtol=1e-12)
+    np.testing.assert_array_equal(probabilities(model, rows), predictions)
     assert model.learner.n_missing_.tolist() == [sum(v is None for v in table[n]) for n in names]
 
 
-def test_a_committee_leaves_out_features_that_come_later_and_says_so():
-    X, y = rows_and_classes()
-    model = learned(AutoVVMClassifier, dicts(X[:5]), y[:5])
-    for call in (lambda x: model.learn_one(x, "ant"), model.predict_proba_one):
-        with pytest.warns(UserWarning, match=r"Left out features .*\['new'\]"):
-            call({"a": 1.0, "new": 2.0})
+def test_a_feature_that_comes_later_to_a_committee_was_missing_before():
+    X, y = rows_and_classes(rows=120)
+    rows = dicts(X)
+    for t, x in enumerate(rows[:90]):
+        for name in "cd"[t >= 40 :]:
+            del x[name]
+    linear = (Expert(None, 1.0, buffer_size=4), Expert(None, 0.3))
+    model = river.AutoVVMClassifier(experts=linear, budget=1e6)
+    told = virtualvector.AutoVVMClassifier(experts=linear, budget=1e6)
+    told.partial_fit({name: [x.get(name, math.nan) for x in rows] for name in "abcd"}, y)
+    for x, label in zip(rows, y, strict=True):
+        model.learn_one(x, label)
     assert model.features == list("abcd")
+    expected = told.predict_proba({name: X[:, k] for k, name in enumerate("abcd")})
+    np.testing.assert_allclose(probabilities(model, dicts(X)), expected, rtol=0, atol=1e-10)
+
+
+@every_classifier
+def test_new_features_may_be_an_error(classifier):
+    X, y = rows_and_classes()
+    model = learned(partial(classifier, new_columns="error"), dicts(X), y)
+    before = pickle.dumps(model)
+    for call in (lambda x: model.learn_one(x, "ant"), model.predict_proba_one):
+        with pytest.raises(ValueError, match=r"features \['new'\].*expected.*new_columns='add'"):
+            call({"a": 1.0, "new": 2.0})
+    assert pickle.dumps(model) == before
+    model.mutate({"new_columns": "add"})
+    model.learn_one({"a": 1.0, "new": 2.0}, "ant")
+    assert model.features == [*"abcd", "new"]
+
+
+def test_a_feature_comes_to_a_committee_with_its_first_value():
+    model = AutoVVMClassifier()
+    for size in range(5):
+        model.learn_one({"size": size, "colour": None, 7: 1.0}, size % 2)
+    assert model.features == [7, "size"]
+    model.learn_one({"size": 1, "colour": "red"}, 1)
+    assert model.features[2] == "colour"
+    assert model.learner.is_categorical_.tolist() == [False, False, True]
 
 
 def test_a_committee_refuses_rows_that_it_cannot_begin_with():

@@ -35,10 +35,10 @@ def all_of(reader):
 def complaint(*sources, **asked):
     """Return what is wrong with the sources, whether that is seen at once or later."""
     try:
-        _, said = all_of(open_rows([str(source) for source in sources], **asked))
+        _, message = all_of(open_rows([str(source) for source in sources], **asked))
     except BadInput as error:
-        said = str(error)
-    assert said is not None
+        message = str(error)
+    assert message is not None
     for source in sources:
-        said = said.replace(str(source), "FILE")
-    return said
+        message = message.replace(str(source), "FILE")
+    return message

@@ -89,23 +89,25 @@ FORMATS = {
     "rows.jsonl": (b"", json_line, JSON, 1),
 }
 CASES = [
-    pytest.param(file, line, said, at, id=f"{file}, {what}, {at}")
+    pytest.param(file, line, message, at, id=f"{file}, {what}, {at}")
     for file, (_, _, cases, _) in FORMATS.items()
-    for what, (line, said) in cases.items()
+    for what, (line, message) in cases.items()
     for at in (0, 1, PEEK + 5, len(GOOD))
-    if at > PEEK or "a key that" not in said  # which is a column, among the first rows
+    if at > PEEK or "a key that" not in message  # which is a column, among the first rows
 ]
 
 
 @pytest.mark.parametrize("chunk", [1000, 10**6])
-@pytest.mark.parametrize(("file", "line", "said", "at"), CASES)
-def test_a_bad_row_stops_behind_the_good_ones_or_is_left_out(tmp_path, file, line, said, at, chunk):
+@pytest.mark.parametrize(("file", "line", "message", "at"), CASES)
+def test_a_bad_row_stops_behind_the_good_ones_or_is_left_out(
+    tmp_path, file, line, message, at, chunk
+):
     begin, written, _, first_line = FORMATS[file]
     lines = [written(row) for row in GOOD]
     lines.insert(at, line)
     path = tmp_path / file
     path.write_bytes(begin + b"\n".join(lines) + b"\n")
-    expected = f"{path}, line {first_line + at}{said}"
+    expected = f"{path}, line {first_line + at}{message}"
 
     assert all_of(in_chunks(path, chunk)) == (GOOD[:at], expected)
 
@@ -122,8 +124,8 @@ def test_bad_rows_are_left_out_wherever_they_are(tmp_path):
         lines[row] = b"oh," + lines[row]
     path.write_bytes(b"a,b,label\n" + b"\n".join(lines))
     reader = open_rows([str(path)], on_error="skip")
-    rows, said = all_of(reader)
-    assert said is None
+    rows, message = all_of(reader)
+    assert message is None
     assert [row[0] for row in rows] == [row for row in range(20_000) if row not in bad]
     assert reader.skipped == len(bad)
     assert reader.problems == [
@@ -144,17 +146,17 @@ def test_the_place_of_a_row_is_its_first_line(tmp_path):
 def test_an_open_quote_is_one_bad_row(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(b'a,b,label\n1,2,x\n1,"2,y\n3,4,x\n5,6,y\n')
-    rows, said = all_of(in_chunks(path))
+    rows, message = all_of(in_chunks(path))
     assert rows == [(1.0, 2.0, "x")]
-    assert said == f"{path}, line 3: found a quote that is not closed; expected its end."
+    assert message == f"{path}, line 3: found a quote that is not closed; expected its end."
 
 
 def test_a_row_may_not_be_endless(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(b'a,b,label\n1,2,x\n1,"' + b"2,y\n" * 2**23)
-    rows, said = all_of(in_chunks(path, stop=False))
+    rows, message = all_of(in_chunks(path, stop=False))
     assert rows == [(1.0, 2.0, "x")]
-    assert said.startswith(f"{path}, line 3: found a row of more than 4 MiB;")
+    assert message.startswith(f"{path}, line 3: found a row of more than 4 MiB;")
 
 
 def test_bad_rows_of_typed_files_are_numbered(tmp_path):
@@ -189,13 +191,13 @@ SVMLIGHT = {
 }
 
 
-@pytest.mark.parametrize(("line", "said"), SVMLIGHT.items(), ids=SVMLIGHT)
-def test_bad_lines_of_svmlight_are_named(tmp_path, line, said):
+@pytest.mark.parametrize(("line", "message"), SVMLIGHT.items(), ids=SVMLIGHT)
+def test_bad_lines_of_svmlight_are_named(tmp_path, line, message):
     path = tmp_path / "rows.svm"
     path.write_text(f"1 1:2 3:4\n{line}\n-1 qid:7 2:5 # said\n")
     columns = [Column(f"f{index}", categorical=False) for index in (1, 2, 3)]
     rows, stopped = all_of(open_rows([str(path)], columns=columns, label="label"))
-    assert (rows, stopped) == ([(2.0, 0.0, 4.0, "1")], f"{path}, line 2{said}")
+    assert (rows, stopped) == ([(2.0, 0.0, 4.0, "1")], f"{path}, line 2{message}")
     reader = open_rows([str(path)], columns=columns, label="label", on_error="skip")
     assert all_of(reader) == ([(2.0, 0.0, 4.0, "1"), (0.0, 5.0, 0.0, "-1")], None)
 

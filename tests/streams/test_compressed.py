@@ -35,12 +35,12 @@ def test_a_gzip_file_cut_off_anywhere_is_noticed(tmp_path):
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         try:
-            rows, said = all_of(in_chunks(path, 10**6, stop=False))
+            rows, message = all_of(in_chunks(path, 10**6, stop=False))
         except BadInput as error:
-            rows, said = [], str(error)
+            rows, message = [], str(error)
         assert rows == ROWS[: len(rows)]
-        assert ENDS in said or size < 2
-        assert not rows or said == f"{path}: {ENDS}, after line {1 + len(rows)}."
+        assert ENDS in message or size < 2
+        assert not rows or message == f"{path}: {ENDS}, after line {1 + len(rows)}."
         longest = max(longest, len(rows))
     assert longest == len(ROWS)  # only the checksum was missing
 

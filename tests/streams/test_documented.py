@@ -100,22 +100,22 @@ VISITS = {"left out": [], "learned once": [1.0], "learned twice": [1.0, 1.0]}
 
 
 @pytest.mark.parametrize(
-    ("cell", "said"),
+    ("cell", "message"),
     [(cell, row[1]) for row in table("Weights") for cell in quoted(row[0].replace("``", "` `"))],
 )
-def test_a_row_of_such_a_weight_is_learned_so(tmp_path, cell, said):
+def test_a_row_of_such_a_weight_is_learned_so(tmp_path, cell, message):
     path = tmp_path / "rows.csv"
     path.write_text("a,w,label\n1,1,x\n2,1,y\n" + f"3,{cell.strip()},x\n")
     reader = open_rows([str(path)], weight="w")
-    if said == "a bad row":
+    if message == "a bad row":
         with pytest.raises(BadInput, match="line 4, column 'w'"):
             list(reader)
         return
     (batch,) = reader
     (some,) = Repetitions(3, batch.weights).visits()
     found = np.ones(len(some.which)) if some.powers is WHOLE else some.powers
-    part = re.search(r"to the power (\S+)", said)
-    expected = next((each for words, each in VISITS.items() if said.startswith(words)), [])
+    part = re.search(r"to the power (\S+)", message)
+    expected = next((each for words, each in VISITS.items() if message.startswith(words)), [])
     expected = expected + ([float(part[1])] if part else [])
     assert found[some.which == 2].tolist() == expected
 

@@ -56,9 +56,9 @@ def test_offsets_outside_are_refused(path, column):
     paths = list(in_folders(path, files))
     told = read(*paths, on_error="skip")  # which would be the end of the process
     assert len(told) == len(paths)
-    for place, (n_rows, said) in zip(paths, told, strict=True):
+    for place, (n_rows, message) in zip(paths, told, strict=True):
         assert n_rows == 0
-        assert said.startswith(f"{place}, after row 0, column '{column}': ")
+        assert message.startswith(f"{place}, after row 0, column '{column}': ")
 
 
 def test_indices_outside_a_dictionary_are_refused(path):
@@ -68,9 +68,9 @@ def test_indices_outside_a_dictionary_are_refused(path):
     assert data.count(bytes(places)) == 1
     forged = [struct.pack("8b", 0, 1, 2, index, 1, 2, 2, 1) for index in (3, 127, -1)]
     paths = list(in_folders(path, [data.replace(bytes(places), some) for some in forged]))
-    for place, (n_rows, said) in zip(paths, read(*paths, on_error="skip"), strict=True):
+    for place, (n_rows, message) in zip(paths, read(*paths, on_error="skip"), strict=True):
         assert n_rows == 0
-        assert said.startswith(f"{place}, after row 0, column 'town': ")
+        assert message.startswith(f"{place}, after row 0, column 'town': ")
 
 
 def test_what_is_no_unicode_is_a_bad_row(path, tmp_path):
@@ -163,9 +163,9 @@ def test_a_page_with_a_checksum_is_what_was_written(tmp_path):
     right, wrong = struct.pack("<d", 77.0), struct.pack("<d", 78.5)
     assert data.count(right) == 1
     path.write_bytes(data.replace(right, wrong))
-    said = complaint(path)
-    assert said.startswith("FILE, after row 0, column 'a': ")
-    assert "CRC" in said
+    message = complaint(path)
+    assert message.startswith("FILE, after row 0, column 'a': ")
+    assert "CRC" in message
 
 
 def test_names_that_are_no_unicode_are_refused(tmp_path):
@@ -207,8 +207,8 @@ def test_a_table_of_nothing_but_labels_is_refused(tmp_path):
     for name, text in {"rows.jsonl": '{"label": "x"}\n', "rows.svm": "1\n-1\n"}.items():
         path = tmp_path / name
         path.write_text(text)
-        said = "FILE: found no column to learn from; expected one or more."
-        assert complaint(path) == said
+        message = "FILE: found no column to learn from; expected one or more."
+        assert complaint(path) == message
 
 
 def test_a_carriage_return_ends_a_line_of_svmlight(tmp_path):
@@ -222,9 +222,9 @@ def test_a_carriage_return_ends_a_line_of_svmlight(tmp_path):
 def test_what_cannot_be_seen_of_a_file_name_is_not_said(tmp_path):
     path = tmp_path / "ro\x1b[31mws\u202e.csv"
     path.write_text("a,label\ninf,x\n")
-    said = complaint(path)
-    assert said.isprintable()
-    assert "ro\\x1b[31mws\\u202e.csv, line 2" in said
+    message = complaint(path)
+    assert message.isprintable()
+    assert "ro\\x1b[31mws\\u202e.csv, line 2" in message
     assert complaint(tmp_path / "\x00.csv").isprintable()
 
 
@@ -233,10 +233,10 @@ def test_a_label_does_not_lose_its_end(tmp_path):
     path.write_bytes(b"a,label\n1,x\n2,x\0\n3,\0\n4,y\n")
     reader = open_rows([str(path)], on_error="skip")
     assert all_of(reader) == ([(1.0, "x"), (4.0, "y")], None)
-    said = "expected a class without zero bytes."
+    message = "expected a class without zero bytes."
     assert reader.problems == [
-        f"{path}, line 3, column 'label': found 'x\\x00'; {said}",
-        f"{path}, line 4, column 'label': found '\\x00'; {said}",
+        f"{path}, line 3, column 'label': found 'x\\x00'; {message}",
+        f"{path}, line 4, column 'label': found '\\x00'; {message}",
     ]
 
 

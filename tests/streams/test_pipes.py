@@ -61,8 +61,8 @@ def test_rows_are_handed_out_before_the_pipe_ends(pipe, first, later):
 def test_a_compressed_pipe_is_unpacked(pipe):
     pipe.write(gzip.compress(HEAD + FIRST))
     pipe.close()
-    rows, said = all_of(open_rows(["-"]))
-    assert (len(rows), said) == (PEEK, None)
+    rows, message = all_of(open_rows(["-"]))
+    assert (len(rows), message) == (PEEK, None)
 
 
 def test_a_pipe_is_read_only_once(pipe):
@@ -87,16 +87,16 @@ def test_a_pipe_with_a_name_is_read_as_it_comes(tmp_path):
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(HEAD + FIRST,))
     writer.start()
-    rows, said = all_of(open_rows([str(path)]))
+    rows, message = all_of(open_rows([str(path)]))
     writer.join()
-    assert (len(rows), said) == (PEEK, None)
+    assert (len(rows), message) == (PEEK, None)
 
 
 def test_places_in_standard_input_have_no_path(pipe):
     pipe.write(HEAD + FIRST + b"no,x\n")
     pipe.close()
-    _, said = all_of(open_rows(["-"]))
-    assert said.startswith("standard input, line 102, column 'a': found 'no';")
+    _, message = all_of(open_rows(["-"]))
+    assert message.startswith("standard input, line 102, column 'a': found 'no';")
 
 
 @pytest.mark.parametrize(("times", "bad"), [(50, b""), (5, b"oh,no,x\n")])
@@ -153,9 +153,9 @@ def test_rows_that_trickle_in_are_not_waited_for_longer(pipe):
     reader = open_rows(["-"])
     assert writer.is_alive()
     assert 1 <= reader.n_in_time < 80
-    rows, said = all_of(reader)
+    rows, message = all_of(reader)
     writer.join()
-    assert (len(rows), said) == (80, None)
+    assert (len(rows), message) == (80, None)
 
 
 def test_the_names_alone_decide_nothing(pipe):

@@ -60,9 +60,9 @@ def test_most_of_the_first_rows_decide(write, n_texts, text):
     path = write("\n".join(["a,label", *lines]))
     reader = open_rows([path])
     assert reader.columns == (Column("a", categorical),)
-    rows, said = all_of(reader)
+    rows, message = all_of(reader)
     assert len(rows) == (2 * PEEK if categorical else PEEK - n_texts)
-    assert (said is None) == categorical
+    assert (message is None) == categorical
     if not categorical:
         place = f"{path}, line {PEEK - n_texts + 2}, column 'a': found {text!r}"
         means = {
@@ -70,10 +70,10 @@ def test_most_of_the_first_rows_decide(write, n_texts, text):
             "12.3%": ", a number with signs; expected 12.5,",
             "1 234": ", a number with other signs between its digits; expected 1234.5,",
         }
-        assert said.startswith(place + means.get(text, "; expected a number,"))
-        assert "--categorical a" in said
-        assert "--on-error skip" in said
-        assert ("--missing" in said) == (text in ("red", "oops"))
+        assert message.startswith(place + means.get(text, "; expected a number,"))
+        assert "--categorical a" in message
+        assert "--on-error skip" in message
+        assert ("--missing" in message) == (text in ("red", "oops"))
 
 
 @pytest.mark.parametrize(
@@ -86,17 +86,17 @@ def test_most_of_the_first_rows_decide(write, n_texts, text):
 )
 def test_half_a_column_of_numbers_with_signs_is_in_doubt(write, text, words):
     path = write("\n".join(["a,label", *["1,x"] * (PEEK // 2), *[f"{text},x"] * (PEEK // 2)]))
-    said = complaint(path)
-    assert said.startswith(f"FILE, column 'a': found {text!r}, a number {words} (")
-    assert "--categorical a" in said
+    message = complaint(path)
+    assert message.startswith(f"FILE, column 'a': found {text!r}, a number {words} (")
+    assert "--categorical a" in message
 
 
 def test_columns_can_be_said_to_hold_names(write):
     path = write("a,b,label\n1,01,x\n2,02,y\n")
     reader = open_rows([path], categorical=["b"])
     assert all_of(reader)[0] == [(1.0, "01", "x"), (2.0, "02", "y")]
-    said = complaint(path, categorical=["c"])
-    assert said == "FILE: found no column 'c' (--categorical); the columns are 'a', 'b'."
+    message = complaint(path, categorical=["c"])
+    assert message == "FILE: found no column 'c' (--categorical); the columns are 'a', 'b'."
 
 
 def test_what_means_missing_can_be_said(write):
@@ -126,8 +126,8 @@ def test_the_label_can_be_asked_for(write):
     reader = open_rows([path], label="b")
     assert (reader.label, reader.label_reason) == ("b", "as asked")
     assert all_of(reader)[0] == [(1.0, 2.0, "x"), (3.0, 4.0, "y")]
-    said = complaint(path, label="c")
-    assert said == "FILE: found no column 'c' (--label); the columns are 'a', 'b', 'label'."
+    message = complaint(path, label="c")
+    assert message == "FILE: found no column 'c' (--label); the columns are 'a', 'b', 'label'."
 
 
 def test_labels_that_do_not_come_again_are_no_classes(write):
@@ -180,19 +180,19 @@ def test_a_model_needs_no_label_to_predict(write):
 
 
 @pytest.mark.parametrize(
-    ("header", "labelled", "said"),
+    ("header", "labelled", "message"),
     [
         ("a,c,label", True, "no column 'b'"),
         ("a,label", True, "no column 'b'"),
         ("c,label", False, "no column 'a', 'b'"),
     ],
 )
-def test_columns_that_are_missing_are_named(write, header, labelled, said):
+def test_columns_that_are_missing_are_named(write, header, labelled, message):
     path = write(header + "\n" + ",".join("1" * (header.count(",") + 1)) + "\n")
     found = complaint(path, columns=LEARNED, label="label", labelled=labelled)
     expected = "'a', 'b', 'label'" if labelled else "'a', 'b'"
     there = ", ".join(map(repr, header.split(",")))
-    assert found == f"FILE: found {said}; expected {expected}, in any order; found {there}."
+    assert found == f"FILE: found {message}; expected {expected}, in any order; found {there}."
 
 
 @pytest.mark.parametrize(
@@ -208,19 +208,20 @@ def test_columns_that_a_model_does_not_have_are_left_out_with_a_note(write, head
 
 
 def test_a_label_to_evaluate_with_has_to_be_there(write):
-    said = complaint(write("a,b\n1,x\n"), columns=LEARNED, label="label")
-    assert said == "FILE: found no column 'label' (--label); the columns are 'a', 'b'."
+    message = complaint(write("a,b\n1,x\n"), columns=LEARNED, label="label")
+    assert message == "FILE: found no column 'label' (--label); the columns are 'a', 'b'."
 
 
 def test_text_where_a_model_expects_numbers_is_bad(write, tmp_path):
-    said = complaint(write("a,b,label\nred,1,x\n"), columns=LEARNED, label="label")
-    assert said == "FILE, line 2, column 'a': found 'red'; expected a number, as was learned (" + (
+    message = complaint(write("a,b,label\nred,1,x\n"), columns=LEARNED, label="label")
+    assert message == (
+        "FILE, line 2, column 'a': found 'red'; expected a number, as was learned ("
         "--missing red if it stands for a missing value; --on-error skip leaves such rows out)."
     )
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"a": ["red"], "b": [1], "label": ["x"]}), path)
-    said = complaint(path, columns=LEARNED, label="label")
-    assert said == "FILE, column 'a': found categories; expected numbers, as was learned."
+    message = complaint(path, columns=LEARNED, label="label")
+    assert message == "FILE, column 'a': found categories; expected numbers, as was learned."
 
 
 # --- sources --------------------------------------------------------------------------------------
@@ -242,9 +243,9 @@ def test_several_files_are_read_one_after_the_other(write, tmp_path):
 
 def test_files_of_other_columns_are_noticed_when_they_are_reached(write, tmp_path):
     paths = [write("a,b,label\n1,2,x\n", "one.csv"), write("a,c,label\n3,4,y\n", "two.csv")]
-    rows, said = all_of(open_rows(paths))
+    rows, message = all_of(open_rows(paths))
     assert rows == [(1.0, 2.0, "x")]
-    assert said == (
+    assert message == (
         f"{paths[1]}: found no column 'b'; expected 'a', 'b', 'label', in any order; found 'a', "
         "'c', 'label'."
     )
@@ -264,16 +265,16 @@ def test_a_file_whose_name_looks_like_a_pattern_is_a_file(write):
 def test_the_format_can_be_said(write):
     path = write("a\tlabel\n1\tx\n", "rows.txt")
     assert all_of(open_rows([path], format="tsv")) == ([(1.0, "x")], None)
-    said = "Found the format 'xls'; expected one of csv, tsv, parquet, arrow, jsonl, svmlight."
-    assert complaint(path, format="xls") == said
+    message = "Found the format 'xls'; expected one of csv, tsv, parquet, arrow, jsonl, svmlight."
+    assert complaint(path, format="xls") == message
 
 
 def test_sources_that_are_not_there_are_said_to_be_missing(tmp_path):
     expected = "; expected a file, or one of spambase, thyroid, ionosphere."
     assert complaint(tmp_path / "none.csv") == "FILE: no such file" + expected
     assert complaint(tmp_path) == "FILE: this is a folder" + expected
-    said = "FILE: found no file of such a name; expected one or more."
-    assert complaint(tmp_path / "*.csv") == said
+    message = "FILE: found no file of such a name; expected one or more."
+    assert complaint(tmp_path / "*.csv") == message
     with pytest.raises(BadInput, match=r"^Found no source;"):
         open_rows([])
 
@@ -292,8 +293,8 @@ def test_shipped_data_comes_shuffled_and_is_not_hidden_by_a_file(write, tmp_path
     data = load_thyroid(random_state=3)
     reader = open_rows(["thyroid"], seed=3)
     assert (reader.n_rows, reader.classes) == (215, ("hyper", "hypo", "normal"))
-    rows, said = all_of(reader)
-    assert said is None
+    rows, message = all_of(reader)
+    assert message is None
     assert [row[:-1] for row in rows] == [tuple(row) for row in data.data.tolist()]
     assert [row[-1] for row in rows] == data.target_names[data.target].tolist()
     assert all_of(open_rows(["./thyroid"], format="csv")) == ([(1.0, "x")], None)

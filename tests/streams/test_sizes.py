@@ -30,8 +30,8 @@ def write_arrow(path, table, compression=None):
 def test_a_long_label_is_a_bad_row(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,label\n" + "1,x\n2,y\n" * 5000 + f"3,{LONG}\n")
-    said = f"{path}, line 10002, column 'label': found a text of 1,048,576 characters; "
-    told = said + "expected at most 1,000."
+    message = f"{path}, line 10002, column 'label': found a text of 1,048,576 characters; "
+    told = message + "expected at most 1,000."
     assert read(path) == [(10_000, told)]
     assert read(path, on_error="skip") == [(10_000, [told])]
 
@@ -69,8 +69,8 @@ def test_long_texts_in_dictionaries_do_not_become_a_text_for_each_row(tmp_path, 
     paths = [tmp_path / "rows.parquet", tmp_path / "rows.arrow"]
     assert sum(path.stat().st_size for path in paths) < 300_000
     most = "1,000" if column == "label" else "65,536"
-    said = f"found a text of 1,048,576 characters; expected at most {most}."
-    assert read(*paths) == [(0, f"{path}, row 1, column '{column}': {said}") for path in paths]
+    message = f"found a text of 1,048,576 characters; expected at most {most}."
+    assert read(*paths) == [(0, f"{path}, row 1, column '{column}': {message}") for path in paths]
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
@@ -92,10 +92,10 @@ def test_batches_that_become_large_are_refused(tmp_path):
     n_rows = 34_000_000
     write_arrow(path, pa.table({"a": np.zeros(n_rows), "label": alike("x", n_rows)}), "zstd")
     assert path.stat().st_size < 100_000
-    [(n_rows, said)] = read(path)
+    [(n_rows, message)] = read(path)
     assert n_rows == 0
-    assert said.startswith(f"{path}, after row 0: found a batch of ")
-    assert said.endswith(" that become 306,000,000; expected smaller ones.")
+    assert message.startswith(f"{path}, after row 0: found a batch of ")
+    assert message.endswith(" that become 306,000,000; expected smaller ones.")
 
 
 def test_pages_that_become_large_are_refused(tmp_path):
@@ -107,10 +107,10 @@ def test_pages_that_become_large_are_refused(tmp_path):
         max_rows_per_page=n_rows,
     )  # fmt: skip
     assert path.stat().st_size < 200_000
-    [(n_rows, said)] = read(path)
+    [(n_rows, message)] = read(path)
     assert n_rows == 0
-    assert "found pages of " in said
-    assert said.endswith("; expected smaller pages.")
+    assert "found pages of " in message
+    assert message.endswith("; expected smaller pages.")
 
 
 def test_a_batch_of_nothing_is_no_batch_of_any_length(tmp_path):
@@ -171,8 +171,8 @@ def test_there_are_not_any_number_of_columns(tmp_path):
         ("rows.parquet", "FILE", "columns"),
         ("rows.arrow", "FILE", "columns"),
     ]:
-        said = complaint(tmp_path / name)
-        assert said == f"{place}: found 20,481 {what}; expected at most 20,480."
+        message = complaint(tmp_path / name)
+        assert message == f"{place}: found 20,481 {what}; expected at most 20,480."
 
 
 def test_a_column_has_a_name_of_some_length(tmp_path):
@@ -183,9 +183,9 @@ def test_a_column_has_a_name_of_some_length(tmp_path):
     parquet.write_table(table, tmp_path / "rows.parquet")
     write_arrow(tmp_path / "rows.arrow", table)
     for file in ("rows.csv", "rows.jsonl", "rows.parquet", "rows.arrow"):
-        said = complaint(tmp_path / file)
-        assert said.endswith("nnn...', of 1,000,000 characters; expected at most 1,000.")
-        assert len(said) < 300
+        message = complaint(tmp_path / file)
+        assert message.endswith("nnn...', of 1,000,000 characters; expected at most 1,000.")
+        assert len(message) < 300
 
 
 def test_a_long_name_is_not_said_in_full(tmp_path):
@@ -268,8 +268,8 @@ def test_bad_rows_stay_bad_rows_in_dictionaries(tmp_path):
     reader = open_rows([str(path)], on_error="skip")
     rows, _ = all_of(reader)
     assert rows == [(1.0, "oslo", "x"), (2.0, None, "y"), (4.0, "rome", "y")]
-    said = "column 'town': found a text of 1,048,576 characters; expected at most 65,536."
-    assert reader.problems == [f"{path}, row 3, {said}", f"{path}, row 5, {said}"]
+    message = "column 'town': found a text of 1,048,576 characters; expected at most 65,536."
+    assert reader.problems == [f"{path}, row 3, {message}", f"{path}, row 5, {message}"]
 
 
 def test_long_numbers_take_no_square_of_their_length(tmp_path):

@@ -73,8 +73,10 @@ def test_shipped_data_has_its_own_label():
 
 
 def test_a_missing_file_is_said_to_be_missing_beside_what_is_there(tmp_path):
-    said = complaint(str(tmp_path / "none.csv"))
-    assert said == ("FILE: no such file; expected a file, or one of spambase, thyroid, ionosphere.")
+    message = complaint(str(tmp_path / "none.csv"))
+    assert message == (
+        "FILE: no such file; expected a file, or one of spambase, thyroid, ionosphere."
+    )
     assert complaint(str(tmp_path)).startswith("FILE: this is a folder;")
 
 
@@ -130,8 +132,8 @@ def test_what_is_wrong_is_said_with_its_place(write, text, expected):
 
 
 def test_a_label_that_is_not_there_is_answered_with_the_columns(write):
-    said = complaint(write(HEAD + "1,2,x\n3,4,y\n"), "class")
-    assert said == "FILE: found no column 'class' (--label); the columns are 'a', 'b', 'kind'."
+    message = complaint(write(HEAD + "1,2,x\n3,4,y\n"), "class")
+    assert message == "FILE: found no column 'class' (--label); the columns are 'a', 'b', 'kind'."
 
 
 def test_other_formats_are_not_taken_for_csv(write):

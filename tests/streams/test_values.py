@@ -110,10 +110,10 @@ def test_any_bytes_give_the_rows_that_the_csv_module_finds(parts, size):
         path = Path(folder) / "rows.csv"
         path.write_bytes(data)
         reader = in_chunks(path, size, "c", columns, stop=False)
-        found, said = all_of(reader)
+        found, message = all_of(reader)
     assert found == [row for row in expected if row]
     assert reader.skipped == expected.count(None)
-    assert (said is None) == bool(expected)
+    assert (message is None) == bool(expected)
 
 
 json_values = st.sampled_from(
@@ -170,8 +170,8 @@ def test_any_lines_give_the_rows_that_the_json_module_finds(lines, size, line_en
         path = Path(folder) / "rows.jsonl"
         path.write_bytes(data)
         reader = in_chunks(path, size, "c", columns, stop=False)
-        found, said = all_of(reader)
-    assert said is None
+        found, message = all_of(reader)
+    assert message is None
     assert found == [row for row in expected if row]
     assert reader.skipped == expected.count(None)
 
@@ -195,8 +195,8 @@ def test_csv_is_what_pandas_reads(table, size):
     data = frame.to_csv(index=False).encode()
     # Older versions of pandas make another number of some texts.
     again = pd.read_csv(io.BytesIO(data), dtype={"a": str})
-    rows, said = read_bytes(data, ".csv", size, label="label")
-    assert said is None
+    rows, message = read_bytes(data, ".csv", size, label="label")
+    assert message is None
     cells = again.itertuples(index=False)
     assert rows == [(float(a), float(b), c, label) for a, b, c, label in cells]
 
@@ -272,10 +272,10 @@ def test_typed_files_keep_their_values(typed, tmp_path, file, write):
 def test_columns_of_other_types_are_named(tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"a": [[1], [2]], "c": ["x", "y"]}), path)
-    said = "FILE, column 'a': found the type list<element: int64>; expected numbers, " + (
+    message = "FILE, column 'a': found the type list<element: int64>; expected numbers, " + (
         "categories, dates or times (--ignore a leaves it out)."
     )
-    assert complaint(path) == said
+    assert complaint(path) == message
     twice = pa.table([[1, 2], [3, 4], ["x", "y"]], names=["a", "a", "c"])
     feather.write_feather(twice, tmp_path / "rows.feather")
     assert (

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.auto import inspection
 from virtualvector.auto.experts import Expert, checked_experts, usual_experts
 from virtualvector.auto.plan import given_up
-from virtualvector.auto.rows import TakesRows
+from virtualvector.auto.rows import CommitteeRows
 from virtualvector.auto.sketch import Sketch
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.encoder import Encoder
@@ -22,7 +22,7 @@ from virtualvector.types import Array
 CELLS_AT_ONCE = 2**22  # inputs of rows that are in memory
 
 
-class CommitteeAttributes(TakesRows):
+class CommitteeAttributes(CommitteeRows):
     """The attributes of `AutoVVMClassifier`, which describes them."""
 
     experts: Sequence[Expert] | None
@@ -154,7 +154,8 @@ class CommitteeAttributes(TakesRows):
         """Return the experts that there should be."""
         if self.experts is not None:
             return checked_experts(self.experts)
-        return usual_experts(len(encoder.counts), len(encoder.categories))
+        start = encoder.at_start
+        return usual_experts(len(start.counts), len(start.categories))
 
     @property
     def _sketch(self) -> Sketch | None:

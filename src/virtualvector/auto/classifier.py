@@ -23,6 +23,7 @@ from virtualvector.concurrency import learned_whole
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.statistics import statistics_for
 from virtualvector.features.tables import Columns
+from virtualvector.learners.columns import CONSTRAINT, ERROR
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
     as_learned,
@@ -77,6 +78,13 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         Threads for experts to learn in. Does not change any result.
     class_weight : dict or "balanced", optional
         As for `VVMClassifier`: probabilities are then not at the rate at which classes come.
+    new_columns : {"error", "add"}, default="error"
+        What to do with a column that a dict or a data frame has and rows so far had not. "add": it
+        is a column from its first value on, as if it had been missing in all rows before; nothing
+        is known of its weights. What it holds is decided by the call it comes in, and columns are
+        known by their names, in any order: one that is not there is missing. Experts see it
+        linearly, and in Fourier features of all columns, but not in squares or in features of one
+        or two columns each, which are those of the first call. The budget bounds how many may come.
     shuffle : bool, default=True
         Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
         `predict_then_learn` always take them as they come.
@@ -132,6 +140,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         "scale": ["boolean"],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [dict, StrOptions({BALANCED}), None],
+        "new_columns": CONSTRAINT,
         "shuffle": ["boolean"],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
@@ -154,6 +163,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         scale: bool = True,
         n_jobs: int = 1,
         class_weight: ClassWeight = None,
+        new_columns: str = ERROR,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -166,6 +176,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         self.scale = scale
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.new_columns = new_columns
         self.shuffle = shuffle
         self.random_state = random_state
 
@@ -243,11 +254,11 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         Returns
         -------
         Predictions
-            What was said about each row before it was learned, for the first time if it is learned
-            several times: labels and probabilities. There is a column for each class known at the
-            end of the call, 0 where it was not known yet. Of the first row of all, while no class
-            is known, there is nothing to say: all its probabilities are 0, and its label is its
-            own, which does not depend on other rows.
+            What was predicted of each row before it was learned, for the first time if it is
+            learned several times: labels and probabilities. There is a column for each class known
+            at the end of the call, 0 where it was not known yet. Of the first row of all, while no
+            class is known, there is nothing to say: all its probabilities are 0, and its label is
+            its own, which does not depend on other rows.
 
         Examples
         --------
@@ -317,6 +328,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         columns, labels = self._checked(X, y)
         if first:
             self._start(columns, declared)
+        self._add_columns(columns)
         may_be_new = self._committee.takes_new_classes
         labels = as_learned(labels, self.classes_, may_be_new)
         known = None if may_be_new else self.classes_

@@ -17,11 +17,12 @@ FRESH_SHARE = 0.05  # of the weight, to those that begin
 HALF_LIVES = (1_000.0, 20_000.0)  # of the forgetful twins of the best expert
 TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
 LARGEST_SHARE = 0.5  # of the budget, for one that grows: the others see what it does not
+YOUTH = 2048  # rows in which one that has grown is spared, where decisions are far between
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
 
 
-def end_block(committee: Committee) -> Committee:
-    """Decide who is awake in the next block."""
+def end_block(committee: Committee, may_forget: bool = True) -> Committee:
+    """Decide who is awake in the next block, and whether the best one may have forgetful twins."""
     drift, alarm = committee.drift.end_block()
     weights = dict.fromkeys(committee.experts, 0.0)
     for expert, weight in zip(committee.experts, committee.weights.tolist(), strict=True):
@@ -29,7 +30,12 @@ def end_block(committee: Committee) -> Committee:
     known = replace(
         committee, drift=drift, history=committee.history.with_block(committee.n_rows, weights)
     )
-    return _begin_anew(known) if alarm else _grow(_fork(_put_to_sleep(known)))
+    if alarm:
+        return _begin_anew(known)
+    if may_forget:
+        return _grow(_fork(_put_to_sleep(known, _best_forgetful(known))))
+    # One more has the place of who would forget.
+    return _grow(_put_to_sleep(known, _youngest(known), n_more=1))
 
 
 def _begin_anew(committee: Committee) -> Committee:
@@ -52,20 +58,20 @@ def _begin_anew(committee: Committee) -> Committee:
     )
 
 
-def _put_to_sleep(committee: Committee) -> Committee:
+def _put_to_sleep(committee: Committee, spared: int | None, n_more: int = 0) -> Committee:
     """Let the worst fall asleep: half of all after 1600 calm rows, seven tenths after 4400.
 
-    One that forgets stays awake, to notice when the stream drifts away slowly. In any case the
-    budget is kept, once all have had time to show what they can.
+    One is spared: who forgets, to notice when the stream drifts away slowly; where nobody may
+    forget, who has grown last. In any case the budget is kept, once all have had time to show what
+    they can.
     """
     calm = committee.n_rows - committee.calm_since
     share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
-    most = max(1, int(share * len(committee.experts)))
+    most = max(1, int(share * len(committee.experts))) + n_more
     order = _order(committee)
-    forgetful = _best_forgetful(committee)
-    if forgetful is not None and forgetful != order[0]:
-        order.remove(forgetful)
-        order.insert(1, forgetful)
+    if spared is not None and spared != order[0]:
+        order.remove(spared)
+        order.insert(1, spared)
         most += share > FEWEST  # not at the cost of others yet
     awake = np.zeros_like(committee.awake)
     awake[_affordable(committee, order)[:most]] = True
@@ -162,6 +168,13 @@ def _best_forgetful(committee: Committee) -> int | None:
         )
     ]
     return int(np.argmax(weights)) if max(weights) >= 0.0 else None
+
+
+def _youngest(committee: Committee) -> int | None:
+    """Return who has grown last, while it has not had the time to show what it can."""
+    last = len(committee.experts) - 1
+    is_young = committee.n_rows - committee.grown_at < YOUTH and last >= len(committee.at_start)
+    return last if is_young and committee.awake[last] else None
 
 
 def _prior(committee: Committee, expert: Expert) -> OneVsRest:

@@ -17,18 +17,55 @@ STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for
 
 
 class Expert(NamedTuple):
-    """What one expert assumes about the stream."""
+    """What one expert assumes about the stream.
 
-    bandwidth: float | None  # of its Fourier features, in typical distances between rows; or none
-    margin_noise: float  # s²
-    label_noise: float = 0.0  # ε
-    buffer_size: int = 0  # virtual points
-    half_life: float | None = None  # rows after which half is forgotten; None: never
-    detail: int = 1  # how many times as many Fourier features as usual
-    merge_pairs: int = 0  # closest pairs of points that are tried to merge
-    eviction: str = "divergence"  # which point goes, by that, by "margin", or the "oldest"
-    columns: int = 0  # that each Fourier feature sees, taken at random; 0: all
-    squares: bool = False  # whether it sees those of numbers too; without Fourier features only
+    Parameters
+    ----------
+    bandwidth : float or None
+        Of its Fourier features, in typical distances between rows; None: it has none.
+    margin_noise : float
+        The variance s² of the noise of a row's margin.
+    label_noise : float, default=0.0
+        The probability ε that a label is wrong whatever the row.
+    buffer_size : int, default=0
+        Its virtual points.
+    half_life : float, optional
+        Rows after which half is forgotten; None: never.
+    detail : int, default=1
+        How many times as many Fourier features as usual it has.
+    merge_pairs : int, default=0
+        The closest pairs of points that are tried to merge.
+    eviction : {"divergence", "margin", "oldest"}, default="divergence"
+        Which point goes.
+    columns : int, default=0
+        How many columns each Fourier feature sees, taken at random; 0: all.
+    squares : bool, default=False
+        Whether it sees the squares of numbers too; without Fourier features only.
+
+    Examples
+    --------
+    One expert alone is `VVMClassifier`:
+
+    >>> from virtualvector import AutoVVMClassifier, Expert, VVMClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> alone = AutoVVMClassifier(experts=[Expert(None, 0.5, buffer_size=10)], scale=False)
+    >>> same = VVMClassifier(10, margin_noise=0.5, merge_pairs=0)
+    >>> one, other = (m.fit(X[:300], y[:300]).predict_proba(X[300:]) for m in (alone, same))
+    >>> bool((one == other).all())
+    True
+    """
+
+    bandwidth: float | None
+    margin_noise: float
+    label_noise: float = 0.0
+    buffer_size: int = 0
+    half_life: float | None = None
+    detail: int = 1
+    merge_pairs: int = 0
+    eviction: str = "divergence"
+    columns: int = 0
+    squares: bool = False
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""

@@ -38,7 +38,7 @@ class FeatureSpace(NamedTuple):
     n_frequencies: int
     budget: float  # multiplications per row
     seed: int = 0
-    most_inputs: int = 0  # that there may ever be, if more than now
+    most_inputs: int = 0  # that the columns of the start may ever become, if more than now
     n_numbers: int = 0  # inputs that are numbers, the first ones; others are categories
 
     def wider(self, n_inputs: int) -> FeatureSpace:
@@ -78,18 +78,27 @@ class FeatureSpace(NamedTuple):
     def frequencies(self, drawn: tuple[int, int]) -> Array:
         """Return the frequencies that see so many columns each, of a part of the features.
 
-        They are for all inputs that may ever come: one that nothing is in yet adds nothing to a
-        phase.
+        They are for all inputs that the columns of the start may ever become: one that nothing is
+        in yet adds nothing to a phase. Those of columns that came later are seen, too, but not by
+        frequencies that see a few columns each.
         """
         columns, part = drawn
-        n_inputs = max(self.n_inputs, self.most_inputs)
+        n_inputs = self.most_inputs or self.n_inputs
+        n_later = max(self.n_inputs - n_inputs, 0)
         if columns == 0:
-            return _frequencies(self.n_frequencies, n_inputs, self.seed + part)
+            frequencies = _frequencies(self.n_frequencies, n_inputs, self.seed + part)
+            if n_later == 0:
+                return frequencies
+            later = [
+                _later_frequencies(self.n_frequencies, n_inputs, place, self.seed + part)
+                for place in range(n_inputs, n_inputs + n_later)
+            ]
+            return np.column_stack([frequencies, *later])
         # A category is a column of its own here: of each column of categories, about two.
         n_categories = (n_inputs - self.n_numbers) * 2 // SLOTS
         n_columns = self.n_numbers + (n_categories if columns > 1 else 0)
         few = _frequencies_of_few(self.n_frequencies, n_columns, columns, self.seed + part)
-        frequencies = np.zeros((self.n_frequencies, n_inputs))
+        frequencies = np.zeros((self.n_frequencies, n_inputs + n_later))
         frequencies[:, :n_columns] = math.sqrt(self.spread / columns) * few[:, :n_inputs]
         return frequencies
 
@@ -125,6 +134,17 @@ def _frequencies(n_frequencies: int, n_inputs: int, seed: int) -> Array:
     fourier = RandomFourierFeatures(n_frequencies, bandwidth=1.0, random_state=seed)
     frequencies: Array = fourier.fit(np.zeros((1, n_inputs))).frequencies_
     return frequencies
+
+
+@cache
+def _later_frequencies(n_frequencies: int, n_inputs: int, place: int, seed: int) -> Array:
+    """Return what frequencies that were drawn for so many inputs see of a later one.
+
+    The more come, the less of each: distances between rows grow with the logarithm of their number.
+    """
+    drawn = np.random.default_rng([seed, place]).standard_normal(n_frequencies)
+    seen: Array = math.sqrt(n_inputs / (place + 1.0)) * drawn
+    return seen
 
 
 @cache

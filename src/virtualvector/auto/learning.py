@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from operator import methodcaller
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.working import WorkingCommittee, opinions_of
 from virtualvector.jit.struct_table import StructTable
-from virtualvector.kernels.opinions import conclude_at
+from virtualvector.kernels.opinions import Opinions, conclude_at
 from virtualvector.posterior import WHOLE
 from virtualvector.types import Array, Labels
 
@@ -60,20 +61,22 @@ def learn(
     labels: Labels,
     pool: ThreadPoolExecutor | None = None,
     powers: Array = WHOLE,
+    listen: Callable[[Opinions, int], None] | None = None,
 ) -> tuple[Committee, Array]:
     """Learn rows; also return what was said of each before, one column per class.
 
     Of a row that is the first of its class, what is said is about the classes known before it:
     a class has probability 0 until it is known. Decisions fall after certain numbers of rows,
     however the stream is cut into calls. Of a row with a power, all likelihoods are raised to
-    it; it is one row all the same.
+    it; it is one row all the same. If someone is to ``listen``, they hear what is said of some
+    rows at a time, and nothing is decided: shards leave that to who puts them together.
     """
     may_be_new = committee.takes_new_classes
     classes = np.union1d(committee.classes, labels) if may_be_new else committee.classes
     known = committee.classes
     predicted = np.zeros((len(inputs), len(classes)))
     n_used = np.maximum.accumulate(_inputs_used(inputs, committee.feature_space.n_inputs))
-    working, start = WorkingCommittee(committee), 0
+    working, start = WorkingCommittee(committee, decides=listen is None), 0
     for stop in _stops(committee, labels, n_used):
         rows = slice(start, stop)
         if n_used[start] > working.inputs.shape[1]:
@@ -86,6 +89,8 @@ def learn(
             working.become(methodcaller("welcome", new))
         at = np.searchsorted(classes, working.classes)
         predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], pool)
+        if listen is not None:
+            listen(working.opinions, stop - start)
         if before is not None:
             predicted[start] = 0.0
             if of_known is not None:

@@ -29,6 +29,7 @@ MANY = 8  # experts; no more by default, unless there are
 ENOUGH = 60  # frequencies for them
 NARROWEST = 8  # inputs
 CATEGORIES_TO_EXPECT = 2  # in a column of them, to begin with
+_LINEAR = Expert(None, 1.0)
 
 
 class Plan(NamedTuple):
@@ -92,6 +93,22 @@ def plan(
         n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs, n_numbers
     )
     return Plan(kept, feature_space)
+
+
+def check_affordable(encoder: Encoder, feature_space: FeatureSpace, n_classes: int) -> None:
+    """Raise ValueError if rows have become too wide for the budget, as columns came.
+
+    From that width on, rows would be sketched if they came at the start.
+    """
+    limit = EXCESS * feature_space.budget / n_posteriors(n_classes)
+    sketched = feature_space.most_inputs < encoder.at_start.most_inputs
+    if sketched or operations(_LINEAR, encoder.most_inputs + 1) > limit:
+        raise ValueError(
+            f"Found {len(encoder.categorical):,} columns, some of them new, which may become "
+            f"{encoder.most_inputs:,} inputs; expected no more than the budget of "
+            f"{feature_space.budget:,.0f} pays for: give a larger `budget`, or all columns in the "
+            "first call."
+        )
 
 
 def _affordable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -26,17 +27,29 @@ class PredictsTables(CommitteeAttributes, TakesTables):
 
         A row's do not depend, to the last bit, on the rows it comes with.
         """
-        route = self._route
-        if route is None:
+        if self._route is None:
             check_is_fitted(self)
-        assert route is not None
-        is_plain = route.is_plain and self._is_plain_row(X)
-        columns = [] if is_plain else self._checked_rows(X).values
-        if is_plain or len(columns[0]) == 1:
-            probabilities = route.probabilities(X[0] if is_plain else route.row_of(columns))
+        if self._is_plain_row(X) and self._route is not None:
+            probabilities = self._route.probabilities(X[0])
             if probabilities is not None:
                 return probabilities[np.newaxis]
-        columns = columns or self._checked_rows(X).values
+        columns = self._checked_rows(X)
+        if not columns.new:
+            return self._predicted(columns.values)
+        whole = np.empty((len(columns.values[0]), len(self.classes_)))
+        for rows, some in columns.by_new():  # each as if it came alone
+            model = copy(self)
+            model._add_columns(some)
+            whole[rows] = model._predicted(some.values)
+        return whole
+
+    def _predicted(self, columns: list[Any]) -> Array:
+        """Return the probabilities of rows whose columns have been checked."""
+        route = self._route
+        assert route is not None
+        probabilities = route.probabilities(route.row_of(columns)) if len(columns[0]) == 1 else None
+        if probabilities is not None:
+            return probabilities[np.newaxis]
         committee, encoder = route.known
         return np.concatenate(
             [

@@ -45,8 +45,8 @@ class Stage:
     ) -> Array:
         """Learn rows as they are visited.
 
-        Returns what was said of each before its first visit, one column per class known at the end,
-        if ``predict``; otherwise nothing.
+        Returns what was predicted of each before its first visit, one column per class known at the
+        end, if ``predict``; otherwise nothing.
         """
         parts = []
         with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:

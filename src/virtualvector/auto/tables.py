@@ -9,14 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.rows import TakesRows
+from virtualvector.auto.online import Known
+from virtualvector.auto.plan import check_affordable
+from virtualvector.auto.rows import CommitteeRows
 from virtualvector.concurrency import of_one_moment
-from virtualvector.dataframes import Record, is_table, validated
-from virtualvector.features.tables import Columns, categorical_columns, columns_of
-from virtualvector.values import Marks
+from virtualvector.dataframes import Record, is_table, labels_of, validated
+from virtualvector.features.tables import (
+    Columns,
+    aligned,
+    categorical_columns,
+    columns_of,
+    there_in,
+)
+from virtualvector.learners.columns import ADD, new_labels
 
 
-class TakesTables(TakesRows):
+class TakesTables(CommitteeRows):
     """What `AutoVVMClassifier` does with a table before it learns or predicts it."""
 
     categorical_features: Any
@@ -51,26 +59,82 @@ class TakesTables(TakesRows):
     def _checked_rows(self, X: Any, reset: bool = False) -> Columns:
         if isinstance(X, Mapping) and not hasattr(X, "shape"):  # as sparse ones have
             X = Record(X)
+        marks, route = self._marks, self._route
+        if not reset and route is not None and self._may_have_new(X):
+            new_labels(labels_of(X), route.set_of_names)
+            _check_length(X)
+            kinds = dict(zip(route.names, route.kinds, strict=True))
+            return aligned(X, kinds, self._chosen_names, marks)
         if is_table(X) or _is_as_it_should_be(X):
             validated(self, X, reset=reset, skip_check_array=True)
-            if len(X) == 0:
-                raise ValueError("Found array with 0 sample(s); expected at least one row.")
+            _check_length(X)
         else:
             kind = None if getattr(X, "dtype", np.dtype(float)).kind in "OUSM" else np.float64
             X = validated(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
-        marks = Marks(() if self.missing_values is None else self.missing_values)
-        route = self._route
         if not reset and route is not None:
             return columns_of(X, route.kinds, marks=marks)
         if self.categorical_features is None:
             columns = columns_of(X, marks=marks)
         else:
             labels = getattr(self, "feature_names_in_", None)
-            chosen = categorical_columns(self.categorical_features, self.n_features_in_, labels)
+            may_come = self.new_columns == ADD
+            chosen = categorical_columns(
+                self.categorical_features, self.n_features_in_, labels, may_come
+            )
             columns = columns_of(X, categorical=chosen, marks=marks)
+        columns = self._with_values(columns)
         if any(columns.times) and not self.scale:
             raise ValueError("Input X has dates or times; expected numbers where scale=False.")
         return columns
+
+    def _may_have_new(self, X: Any) -> bool:
+        """Whether X is a table whose columns are others than those known, and may be."""
+        route = self._route
+        if self.new_columns != ADD or route is None or not route.names or not is_table(X):
+            return False
+        labels = labels_of(X)
+        return labels != list(route.names) and all(isinstance(label, str) for label in labels)
+
+    def _with_values(self, columns: Columns) -> Columns:
+        """Return the first columns of all; if others may come, those that have come: with a value.
+
+        What the others hold will be known then.
+        """
+        names = self.__dict__.get("feature_names_in_")
+        if self.new_columns != ADD or names is None:
+            return columns
+        there = [k for k, values in enumerate(columns.values) if there_in(values).any()]
+        if not there:
+            raise ValueError(
+                "Found missing values only; expected at least one value in the first call."
+            )
+        self.feature_names_in_, self.n_features_in_ = names[there], len(there)
+        return Columns([columns.values[k] for k in there], [columns.kinds[k] for k in there])
+
+    @property
+    def _chosen_names(self) -> set[str] | None:
+        """The names of categorical columns, if the user says which are; None: that is found out."""
+        if self.categorical_features is None:
+            return None
+        chosen = np.atleast_1d(np.asarray(self.categorical_features))
+        return set(chosen.tolist()) if chosen.dtype.kind in "OUS" else set()
+
+    def _add_columns(self, columns: Columns) -> None:
+        """Know columns that are new from now on, as if all rows so far had lacked them."""
+        if not columns.new:
+            return
+        committee, encoder = self._known
+        encoder = encoder.with_columns(columns.kinds[-len(columns.new) :], committee.n_rows)
+        check_affordable(encoder, committee.feature_space, len(committee.classes))
+        self.feature_names_in_ = np.array([*self.feature_names_in_, *columns.new], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self._categorical = list(encoder.categorical)
+        self._known = Known(committee.wide_enough(encoder.n_inputs), encoder)
+
+
+def _check_length(X: Any) -> None:
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s); expected at least one row.")
 
 
 def _is_as_it_should_be(X: Any) -> bool:

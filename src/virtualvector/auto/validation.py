@@ -39,6 +39,7 @@ def check_encoder(
     )
     _expect(len(encoder.times) == n_columns, "the same columns")
     _expect(n_columns >= 1 and 0 <= n_rows <= LARGEST_COUNT, "columns and rows")
+    _expect(1 <= encoder.n_first <= n_columns, "columns at the start")
     given = {each.name: getattr(encoder, each.name) for each in fields(encoder) if each.init}
     both = zip(encoder.categorical, encoder.times, strict=True)
     _expect(not any(k and t for k, t in both), "columns of one kind each")
@@ -54,8 +55,10 @@ def check_encoder(
     places = [place for known in encoder.categories.values() for place in known.values()]
     places += [place for inputs in encoder.statistics.places.values() for place in inputs]
     places.sort()
-    first = len(encoder.counts)
-    _expect(places == list(range(first, first + len(places))), "an input for each category")
+    first, n_inputs = len(encoder.at_start.counts), len(encoder.counts) + len(places)
+    # Numbers have those between, if their columns came later.
+    possible = len(set(places)) == len(places) and all(first <= p < n_inputs for p in places)
+    _expect(possible, "an input for each category")
     most = max(map(len, encoder.categories.values()), default=0)
     _expect(most <= min(SLOTS, n_rows), f"at most {SLOTS} inputs for a column, each from a row")
     _expect(
@@ -85,8 +88,10 @@ def _check_statistics(encoder: Encoder, n_rows: int) -> None:
     n_classes = 0 if found.classes is None else len(found.classes)
     width = 1 + min(max(n_classes - 1, 0), most)
     _expect(found.totals.shape == (width,), f"totals of {width - 1} classes")
-    observed = n_rows if n_classes else 0
-    _expect(_are_counts(found.totals) and found.totals[0] == observed, "totals of the rows")
+    observed, counted = n_rows if n_classes else 0, found.totals[0]
+    # Rows count from the first categorical column on.
+    fits = counted == observed if encoder.at_start.categories else counted <= observed
+    _expect(_are_counts(found.totals) and fits, "totals of the rows")
     for k, counts in found.counts.items():
         full = k in encoder.categories and len(encoder.categories[k]) == SLOTS
         _expect(full and counts.shape == (CELLS, width), "counts of a column with later categories")
@@ -156,18 +161,19 @@ def check_committee(committee: Committee, encoder: Encoder) -> None:
 
 
 def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
-    least, most = encoder.n_inputs, encoder.most_inputs
+    # Statistics may have been nothing so far, for which no room is needed.
+    least, start = encoder.n_inputs - encoder.statistics.n_inputs, encoder.at_start
+    most = start.most_inputs
     room = feature_space.n_inputs
-    narrowed = 0 < room == feature_space.most_inputs < most
-    _expect(
-        narrowed or least <= room <= most == feature_space.most_inputs, f"{least} to {most} inputs"
-    )
+    narrowed = start is encoder and 0 < room == feature_space.most_inputs < most
+    fits = least <= room <= encoder.most_inputs and feature_space.most_inputs == most
+    _expect(narrowed or fits, f"{least} to {encoder.most_inputs} inputs")
     # Frequencies are drawn for all inputs that may come.
     slots = SLOTS + encoder.most_statistics
     _expect(narrowed or most <= slots * room, "room for some categories of each column")
-    n_numbers = room if narrowed else len(encoder.counts)
+    n_numbers = room if narrowed else len(start.counts)
     _expect(feature_space.n_numbers == n_numbers, f"{n_numbers} numbers")
-    _expect(feature_space.spread == encoder.spread, f"a spread of {encoder.spread}")
+    _expect(feature_space.spread == start.spread, f"a spread of {start.spread}")
     _expect(feature_space.budget > 0.0, "a budget")
     _expect(0 <= feature_space.seed < 2**32, "a seed")
 
@@ -227,7 +233,7 @@ def _sums_to_one(weights: Any, n: int, share: float) -> bool:
 
 def _check_posteriors(committee: Committee) -> None:
     feature_space, classes = committee.feature_space, committee.classes
-    most, calm = 0, committee.n_rows - committee.calm_since
+    most = 0
     each = zip(committee.experts, committee.posteriors, committee.awake.tolist(), strict=True)
     for expert, posterior, awake in each:
         n_weights, expected = posterior.check(), feature_space.n_weights(expert)
@@ -237,7 +243,6 @@ def _check_posteriors(committee: Committee) -> None:
         _expect(fits, "as many weights as experts have")
         rows = int(posterior.states[0].counts[ROWS])
         _expect(rows <= committee.n_rows, "experts that learned no more rows than came")
-        _expect(rows >= calm or not awake, "experts awake that learned all rows since an alarm")
         _expect(posterior.settings == expert.settings(), "posteriors that learn as experts do")
         _expect(posterior.settling is None, "posteriors that need no settling")
         _expect(_same(posterior.classes, classes), "the same classes for all experts")

@@ -102,10 +102,14 @@ class WorkingCommittee:
         What is known; it stays as it is.
     numbers : Numbers
         Where single rows and the scales of their columns are, if inputs are made of them here.
+    decides : bool
+        Whether it is decided after every block who is awake.
     """
 
-    def __init__(self, committee: Committee, numbers: Numbers = NO_NUMBERS) -> None:
-        self._numbers, self._powers = numbers, np.ones(BLOCK)
+    def __init__(
+        self, committee: Committee, numbers: Numbers = NO_NUMBERS, decides: bool = True
+    ) -> None:
+        self._numbers, self._powers, self._decides = numbers, np.ones(BLOCK), decides
         self._at = self._placed(committee, {})
         self._learn_one: Any = None  # compiled when first used
         self._predict_one: Any = None
@@ -124,6 +128,11 @@ class WorkingCommittee:
     def inputs(self) -> Array:
         """Where the inputs of rows are written to."""
         return self._at.views.inputs
+
+    @property
+    def opinions(self) -> Opinions:
+        """What was said of the last rows."""
+        return self._at.opinions
 
     def known(self, copied: bool) -> Committee:
         """Return what has been learned; if not ``copied``, it is used up when more is."""
@@ -192,7 +201,8 @@ class WorkingCommittee:
         if self._at.progress[UNDER_WAY]:
             self.learn_row()
         at = self._at
-        if not at.committee.alone and at.n_rows % BLOCK == 0 and at.decided != at.n_rows:
+        may_decide = self._decides and not at.committee.alone
+        if may_decide and at.n_rows % BLOCK == 0 and at.decided != at.n_rows:
             self.become(end_block)
 
     def become(self, change: Callable[[Committee], Committee]) -> None:

@@ -78,7 +78,7 @@ class OnlineBinaryClassifier(Unsavable, ClassifierMixin, TakesTurns, BaseEstimat
         Returns
         -------
         Predictions
-            What was said about each row before it was learned.
+            What was predicted of each row before it was learned.
         """
         with learned_whole(self) as twin:
             twin._validate_params()

@@ -27,7 +27,7 @@ class BudgetPerceptron(OnlineBinaryClassifier):
     """A kernel perceptron that makes room by losing the support vector it can best do without.
 
     The score of a row is f(x) = ∑ᵢ yᵢ k(xᵢ, x) over the support vectors, with the Gaussian kernel
-    k(x, x') = exp(−|x − x'|² / (2 bandwidth²)). A row with yf(x) ≤ `margin` becomes a support
+    ``k(x, x') = exp(−|x − x'|² / (2 bandwidth²))``. A row with yf(x) ≤ `margin` becomes a support
     vector. If there are then more than `budget` of them, of the others that one is removed whose
     loss leaves the fewest errors [1]_:
 

@@ -78,9 +78,10 @@ class SOGPClassifier(OnlineProbabilisticClassifier):
     """Sparse online Gaussian process classification.
 
     The label of a row is the sign of f(x) plus Gaussian noise, and f has a Gaussian process prior
-    with the kernel amplitude² exp(−|x−x′|²/(2 bandwidth²)). Each row updates the posterior once, by
-    matching its mean and covariance, and becomes a basis point unless it is nearly a combination of
-    those there are. Beyond the budget the basis point that matters least is projected out.
+    with the kernel ``amplitude² exp(−|x−x′|²/(2 bandwidth²))``. Each row updates the posterior
+    once, by matching its mean and covariance, and becomes a basis point unless it is nearly a
+    combination of those there are. Beyond the budget the basis point that matters least is
+    projected out.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ class SOGPClassifier(OnlineProbabilisticClassifier):
         process with the least divergence KL(sparse ‖ full), and prunes the point with the smallest
         αᵢ²/(Qᵢᵢ + Cᵢᵢ), the part of that divergence that is due to the mean [2]_. "moments" keeps
         mean and covariance at the points that remain, and prunes the point with the smallest
-        |αᵢ|/Qᵢᵢ, the change of the mean at that point [1]_.
+        ``|αᵢ|/Qᵢᵢ``, the change of the mean at that point [1]_.
 
     Attributes
     ----------

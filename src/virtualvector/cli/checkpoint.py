@@ -25,6 +25,7 @@ class Checkpoint(NamedTuple):
     label: str | None  # None: nobody said
     columns: tuple[Column, ...]
     options: RunOptions = RunOptions()  # with defaults; without, if no run made it
+    store: dict[str, Any] | None = None  # what vvm serve notes of the labels that it has learned
 
 
 class ModelFile:
@@ -38,7 +39,7 @@ class ModelFile:
         self.path = path
         self._stamp = self._found()
 
-    def save(self, checkpoint: Checkpoint) -> None:
+    def save(self, checkpoint: Checkpoint) -> bytes:
         """Write the model file; the same run gives the same bytes at the same row."""
         from virtualvector.persistence.mixin import contents_of
 
@@ -48,8 +49,10 @@ class ModelFile:
                 "nothing was overwritten, and what this run learned since is not saved."
             )
         model = copy(checkpoint.progress.model).set_params(n_jobs=1)  # which should not show
-        replace_file(self.path, contents_of(model, _notes(checkpoint)))
+        contents = contents_of(model, _notes(checkpoint))
+        replace_file(self.path, contents)
         self._stamp = self._found()
+        return contents
 
     def _found(self) -> tuple[int, int, int] | None:
         with suppress(FileNotFoundError):
@@ -61,16 +64,21 @@ class ModelFile:
 def _notes(checkpoint: Checkpoint) -> dict[str, Any]:
     progress = checkpoint.progress
     repeated = {"repeated": progress.n_repeated} if progress.n_repeated else {}
-    return repeated | {
-        "label": checkpoint.label,
-        "columns": [list(column) for column in checkpoint.columns],
-        "passes": progress.n_passes,
-        "rows": progress.n_rows,
-        "digest": progress.digest,
-        "strange": progress.n_strange,
-        "tally": progress.tally.as_dict(),
-        "options": checkpoint.options.as_dict(),
-    }
+    served = {} if checkpoint.store is None else {"store": checkpoint.store}
+    return (
+        repeated
+        | served
+        | {
+            "label": checkpoint.label,
+            "columns": [list(column) for column in checkpoint.columns],
+            "passes": progress.n_passes,
+            "rows": progress.n_rows,
+            "digest": progress.digest,
+            "strange": progress.n_strange,
+            "tally": progress.tally.as_dict(),
+            "options": checkpoint.options.as_dict(),
+        }
+    )
 
 
 def take_up(path: Path) -> Checkpoint:

@@ -111,9 +111,20 @@ class Files(NamedTuple):
             rich_help_panel=FILES,
         ),
     ] = None
+    from_store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Learn the labels of a store of vvm serve, as the service does, instead of a "
+            "source; needs only a --model to write.",
+            rich_help_panel=FILES,
+        ),
+    ] = None
 
     def check(self, source: list[str], passes: int | None) -> None:
         """Raise for options that do not go together."""
+        if not source:
+            raise typer.BadParameter("found no source; expected one, or --from-store.")
         if (self.resume or self.append) and self.model is None:
             raise typer.BadParameter("--resume and --append need a --model to go on with.")
         if self.resume and self.append:
@@ -127,7 +138,7 @@ class Files(NamedTuple):
 
 @takes_groups
 def learn(
-    source: Sources,
+    source: Sources = [],  # noqa: B006 (never changed)
     *,
     columns: Columns,
     weight: WeightOption = None,
@@ -168,6 +179,9 @@ def learn(
     from virtualvector.cli.start import Asked, Mode
     from virtualvector.values import spelled
 
+    if files.from_store is not None:
+        _learn_store(source, files, (*columns, weight, *reading, shuffle, *choice, *passing, json))
+        return
     files.check(source, passing.passes)
     written = (("--model", files.model), ("--report", files.report), ("--json", json))
     check_outputs(source, written, reading.format)
@@ -201,6 +215,17 @@ def learn(
             dialect=reading.dialect,
         ),
     )
+
+
+def _learn_store(source: list[str], files: Files, others: tuple[object, ...]) -> None:
+    """Learn the labels of a store, which takes no other options."""
+    from virtualvector.cli.served_model import learn_store
+
+    usual = (*Columns(), None, *Reading(), None, *Choice(), *Passing(), None)
+    own = files._replace(model=None, from_store=None)
+    if source or files.model is None or others != usual or own != Files():
+        raise typer.BadParameter("--from-store learns what a store has: expected only a --model.")
+    learn_store(str(files.from_store), files.model)
 
 
 def _if_told(texts: str | None) -> tuple[str, ...] | None:

@@ -17,6 +17,7 @@ from virtualvector.cli.learn import learn
 from virtualvector.cli.pool import pool
 from virtualvector.cli.predict import predict
 from virtualvector.cli.reproduce import reproduce
+from virtualvector.cli.serve import serve
 from virtualvector.cli.signals import Signals
 
 # All that can be wrong with options is of this class, which typer does not name.
@@ -33,6 +34,7 @@ app.command()(in_one_line(pool))
 app.command()(in_one_line(datasets))
 app.command()(in_one_line(compare))
 app.command()(in_one_line(reproduce))
+app.command()(in_one_line(serve))
 
 
 def _print_version(asked: bool) -> None:
@@ -87,6 +89,8 @@ def main() -> None:
             wrong.show()  # the help
             sys.exit(BAD_INPUT)
         # Words of those who check options, which tell nothing.
-        said = wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
-        say(f"vvm: {said}")
+        message = (
+            wrong.format_message().removeprefix("Invalid value: ").replace("Value error, ", "")
+        )
+        say(f"vvm: {message}")
         sys.exit(BAD_INPUT)

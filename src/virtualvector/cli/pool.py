@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -50,7 +51,6 @@ def pool(
     it knew the others: the less each learned on its own since --common,
     the closer. No row may have been learned by two of them. All have to be
     of one kind, with the same settings and columns; what differs is named.
-    Those of vvm learn, which are committees, cannot be pooled yet.
 
     For example:
 
@@ -58,13 +58,13 @@ def pool(
         vvm pool monday/*.vvm --common sunday.vvm --model monday.vvm
     """
     from virtualvector import persistence
+    from virtualvector.auto.apart import pooled
     from virtualvector.cli.checkpoint import make_room
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.mark import marking
     from virtualvector.cli.model_file import class_texts
     from virtualvector.cli.outputs import check_outputs, leaving_room_for
     from virtualvector.cli.summary import write_json
-    from virtualvector.learners.pooling import pooled
 
     read = [*files, *(() if common is None else (common,))]
     check_outputs([], [("--model", model), ("--json", json)], models=read)
@@ -74,7 +74,8 @@ def pool(
         start = None if common is None else persistence.read(common).model
         names = [printable(str(file)) for file in files]
         try:
-            with compilation_notice():
+            with compilation_notice(), warnings.catch_warnings(record=True) as notes_of_scales:
+                warnings.simplefilter("always", UserWarning)
                 result = pooled(models, start, names, printable(str(common)))
         except (ValueError, TypeError) as error:
             raise BadInput(f"{str(error).rstrip('.')}. Nothing was written.") from error
@@ -84,6 +85,8 @@ def pool(
             notes["common"] = [common.name, start.n_seen_]
         old = make_room(model)
         persistence.save(result, model, about=notes)
+    for each in notes_of_scales:
+        say(f"note: {each.message}")
     if old is not None:
         say(f"{model}: the model that was there is kept as {old}.")
     with leaving_room_for(json):

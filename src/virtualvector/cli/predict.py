@@ -140,22 +140,22 @@ class _Lines:
 
     def write(self, predicted: NDArray[np.float64], batch: Batch) -> None:
         """Write the predictions of those rows that were kept, and empty ones for the others."""
-        said = [
+        lines = [
             [self._classes[best], *(row if self._proba else ())]
             for row, best in zip(predicted.tolist(), predicted.argmax(axis=1).tolist(), strict=True)
         ]
         if batch.kept is not None:
-            known = iter(said)
-            said = [next(known) if is_kept else self._empty for is_kept in batch.kept.tolist()]
+            known = iter(lines)
+            lines = [next(known) if is_kept else self._empty for is_kept in batch.kept.tolist()]
         if batch.ids is not None:
             ids = zip(*(column.to_pylist() for column in batch.ids.columns), strict=True)
-            said = [
+            lines = [
                 [*(self._fit(cell(text or "")) for text in own), *line]
-                for own, line in zip(ids, said, strict=True)
+                for own, line in zip(ids, lines, strict=True)
             ]
-        self._lines.writerows(said)
+        self._lines.writerows(lines)
         self._file.flush()  # whoever waits for an answer is not to wait for the next row
-        self.n_rows += len(said)
+        self.n_rows += len(lines)
 
 
 def _quoting(labels: list[str]) -> Literal[0, 2]:

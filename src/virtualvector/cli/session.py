@@ -174,7 +174,11 @@ def _saving(model: Path | None, before: Checkpoint) -> Callable[[Progress], None
     if model is None:
         return None
     file = ModelFile(model)
-    return lambda progress: file.save(before._replace(progress=progress))
+
+    def save(progress: Progress) -> None:
+        file.save(before._replace(progress=progress))
+
+    return save
 
 
 @contextmanager

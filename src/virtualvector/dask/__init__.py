@@ -13,6 +13,10 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 
-from virtualvector.dask.classifiers import DaskADFClassifier, DaskVVMClassifier
+from virtualvector.dask.classifiers import (
+    DaskADFClassifier,
+    DaskAutoVVMClassifier,
+    DaskVVMClassifier,
+)
 
-__all__ = ["DaskADFClassifier", "DaskVVMClassifier"]
+__all__ = ["DaskADFClassifier", "DaskAutoVVMClassifier", "DaskVVMClassifier"]

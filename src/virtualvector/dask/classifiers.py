@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -10,39 +12,44 @@ import dask
 import dask.array
 import numpy as np
 from distributed import Client
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.concurrency import learned_whole
+from virtualvector.auto.classifier import AutoVVMClassifier
+from virtualvector.auto.experts import Expert
+from virtualvector.concurrency import TakesTurns, learned_whole
 from virtualvector.dask.cluster import Outcome, Rounds, client_for
-from virtualvector.dask.pieces import is_collection, lazily, pieces_of
+from virtualvector.dask.pieces import are_in_blocks, is_collection, lazily, pieces_of
 from virtualvector.learners import ADFClassifier, VVMClassifier
-from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.learners.validation import checked_classes
 from virtualvector.learners.weights import BALANCED
-from virtualvector.types import ClassWeight, Predictions
+from virtualvector.types import ClassWeight, Labels, Predictions
 
 _HERE = ("client", "shards")  # parameters that only these estimators have
 
 
-class DaskMixin(BayesianLinearClassifier):
+class DaskMixin(TakesTurns, BaseEstimator):
     """What learns and predicts where the rows are, whatever the learner."""
 
     shards: int
     client: Client | None
+    class_weight: ClassWeight
+    classes_: Labels
     shuffle, random_state = False, 0  # rows are learned in their order
-    _of: ClassVar[type[BayesianLinearClassifier]]
+    _route: Any
+    _of: ClassVar[type[Any]]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn labelled rows from scratch, in one pass, in their order.
 
         They are not shuffled, which would move them between machines: if they are sorted, by class
-        or otherwise, shuffle them before.
+        or otherwise, shuffle them before. Labels that come in blocks are warned of.
 
         Parameters
         ----------
         X : Dask array or data frame of shape (n_rows, n_features), or list of delayed tables
-            Finite numbers.
+            Finite numbers; for `DaskAutoVVMClassifier` anything that `AutoVVMClassifier` takes.
         y : the same of shape (n_rows,)
             The class of each row, in as many pieces as ``X``.
         sample_weight : the same, optional
@@ -55,8 +62,17 @@ class DaskMixin(BayesianLinearClassifier):
         """
         with learned_whole(self) as twin:
             plan = twin._plan(X, y, sample_weight)
-            classes = checked_classes(np.concatenate(plan.classes()))
-            twin._adopt(plan.learn(twin._unfitted(), False, classes).model)
+            found = plan.runs()
+            classes = checked_classes(np.concatenate([runs.classes for runs in found]))
+            if are_in_blocks(found):
+                warnings.warn(
+                    "found labels in blocks; expected rows in a random order, which are not "
+                    "shuffled here: what is learned depends on their order. partial_fit is for "
+                    "streams.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            _hand_over(plan.learn(twin._unfitted(), False, classes).model, twin)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -94,21 +110,22 @@ class DaskMixin(BayesianLinearClassifier):
         Returns
         -------
         Predictions
-            Dask arrays of what was said about each row: labels and probabilities. They are on the
+            Dask arrays of what was predicted of each row: labels and probabilities. They are on the
             workers for as long as they are referred to.
         """
         done = self._learn_more(X, y, classes, sample_weight, True)
-        predictions = [dask.delayed(future) for future in done.predicted]
+        said = [dask.delayed(future) for future in done.predicted]
 
-        def array(field: int, columns: tuple[int, ...], dtype: Any) -> Any:
-            pieces = [
-                dask.array.from_delayed(each[field], (length, *columns), dtype=dtype)
-                for each, length in zip(predictions, done.lengths, strict=True)
+        def array(pieces: Any, columns: tuple[int, ...], dtype: Any) -> Any:
+            arrays = [
+                dask.array.from_delayed(each, (length, *columns), dtype=dtype)
+                for each, length in zip(pieces, done.lengths, strict=True)
             ]
-            return dask.array.concatenate(pieces)
+            return dask.array.concatenate(arrays)
 
-        labels = array(0, (), self.classes_.dtype)
-        return Predictions(labels, array(1, (len(self.classes_),), np.float64))
+        labels = array((each.labels for each in said), (), self.classes_.dtype)
+        of_all = (each.of_classes(self.classes_) for each in said)
+        return Predictions(labels, array(of_all, (len(self.classes_),), np.float64))
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, for a collection as a lazy Dask array."""
@@ -155,9 +172,9 @@ class DaskMixin(BayesianLinearClassifier):
             plan = twin._plan(X, y, sample_weight)
             model = twin._unfitted() if twin._route is None else twin.to_local()
             if predict and classes is None and twin._route is None:
-                classes = checked_classes(np.concatenate(plan.classes()))
+                classes = checked_classes(np.concatenate([each.classes for each in plan.runs()]))
             done = plan.learn(model, predict, classes)
-            twin._adopt(done.model)
+            _hand_over(done.model, twin)
         return done
 
     def _plan(self, X: Any, y: Any, sample_weight: Any) -> Rounds:
@@ -173,14 +190,12 @@ class DaskMixin(BayesianLinearClassifier):
         own = self.get_params(deep=False)
         return self._of(**{name: value for name, value in own.items() if name not in _HERE})
 
-    def _adopt(self, local: Any) -> None:
-        _hand_over(local, self)
-
     def __sklearn_clone__(self) -> Self:
         return type(self)(**self.get_params(deep=False))  # on the same cluster
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"client": None}  # which stays with who opened it
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"client": None}  # which stays with who opened it
 
 
 class DaskVVMClassifier(DaskMixin, VVMClassifier):
@@ -264,7 +279,25 @@ class DaskADFClassifier(DaskMixin, ADFClassifier):
     shards, client
         As for `DaskVVMClassifier`, which says how rows are learned.
     label_noise, margin_noise, prior_variance, fit_intercept, class_weight
-        As for `VVMClassifier`.
+        As for `VVMClassifier`, which also describes the attributes.
+
+    Examples
+    --------
+    So few rows are learned by one shard, as on one machine:
+
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.dask import DaskADFClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> X, y = X[:200], y[:200]
+    >>> pieces = da.from_array(X, chunks=(50, -1)), da.from_array(y, chunks=50)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+    ...     spread = DaskADFClassifier(margin_noise=0.5).fit(*pieces).to_local()
+    >>> here = ADFClassifier(margin_noise=0.5).partial_fit(X, y)
+    >>> bool((spread.coef_ == here.coef_).all())
+    True
     """
 
     _of = ADFClassifier
@@ -294,6 +327,76 @@ class DaskADFClassifier(DaskMixin, ADFClassifier):
         self.class_weight = class_weight
 
 
+class DaskAutoVVMClassifier(DaskMixin, AutoVVMClassifier):
+    """`AutoVVMClassifier` for rows that are spread over a Dask cluster.
+
+    In a round nobody falls asleep, grows or joins, and columns keep their scales: that is for the
+    end of the round, when all rows of it are known. No expert forgets, so that a stream that
+    drifts slowly is better learned by one machine; one that changes at once is noticed.
+
+    Parameters
+    ----------
+    shards, client
+        As for `DaskVVMClassifier`, which says how rows are learned. With one shard the result is
+        that of `AutoVVMClassifier.partial_fit`.
+    budget, experts, n_frequencies, categorical_features, missing_values, n_classes, scale
+    class_weight, random_state
+        As for `AutoVVMClassifier`, which also describes the attributes. What columns hold is
+        decided by the first rows: the first piece, or 256 rows of it.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from virtualvector.dask import DaskAutoVVMClassifier
+    >>> from virtualvector.datasets import load_ionosphere
+    >>> X, y = load_ionosphere(return_X_y=True, random_state=0)
+    >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+    ...     model = DaskAutoVVMClassifier().fit(X, y)
+    ...     predicted = model.predict(X).compute()
+    >>> bool((predicted == y.compute()).mean() > 0.9)
+    True
+    >>> model.to_local().n_seen_
+    351
+    """
+
+    n_jobs = 1
+    _of = AutoVVMClassifier
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AutoVVMClassifier._parameter_constraints,
+        "shards": [Interval(Integral, 1, None, closed="left")],
+        "client": [Client, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        shards: int = 8,
+        client: Client | None = None,
+        budget: float | None = None,
+        experts: Sequence[Expert] | None = None,
+        n_frequencies: int | None = None,
+        categorical_features: Any = None,
+        missing_values: Sequence[str] | None = None,
+        n_classes: int | None = None,
+        scale: bool = True,
+        class_weight: ClassWeight = None,
+        random_state: int = 0,
+    ) -> None:
+        self.shards = shards
+        self.client = client
+        self.budget = budget
+        self.experts = experts
+        self.n_frequencies = n_frequencies
+        self.categorical_features = categorical_features
+        self.missing_values = missing_values
+        self.n_classes = n_classes
+        self.scale = scale
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+
 def _asked(model: Any, rows: Any, method: str, columns: tuple[int, ...]) -> Any:
     """Return what a model says of rows, of which there may be none."""
     if len(rows) > 0:
@@ -303,9 +406,12 @@ def _asked(model: Any, rows: Any, method: str, columns: tuple[int, ...]) -> Any:
 
 def _hand_over(one: Any, other: Any) -> None:
     """Let another estimator know what one has learned."""
-    other.n_features_in_, other._scale = one.n_features_in_, one._scale
-    if hasattr(one, "feature_names_in_"):
-        other.feature_names_in_ = one.feature_names_in_
+    for name in ("n_features_in_", "feature_names_in_", "_scale", "_categorical", "classes_"):
+        if name in vars(one):
+            setattr(other, name, getattr(one, name))
+        else:
+            vars(other).pop(name, None)
+    if isinstance(one, AutoVVMClassifier):
+        other._known = one._known
     else:
-        vars(other).pop("feature_names_in_", None)
-    other._keep(one._posterior)
+        other._keep(one._posterior)

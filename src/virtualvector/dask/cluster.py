@@ -19,13 +19,14 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import dask
+import numpy as np
 from distributed import Client, KilledWorker, default_client, get_worker
 from distributed.comm import CommClosedError
 
-from virtualvector.dask.pieces import Piece, Pieces, classes_in, n_rows
+from virtualvector.auto.shards import ended, round_start
+from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
 from virtualvector.jit.processor import processor
-from virtualvector.learners.base import BayesianLinearClassifier
-from virtualvector.learners.rounds import Span, begun, ended, rounds
+from virtualvector.learners.rounds import ALONE, Span, rounds
 
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
 
@@ -36,6 +37,20 @@ class Outcome(NamedTuple):
     model: Any
     predicted: list[Any]
     lengths: list[int]
+
+
+class Said(NamedTuple):
+    """What was said of rows: labels, and the probabilities of the classes that were known."""
+
+    labels: Any
+    probabilities: Any
+    classes: Any
+
+    def of_classes(self, classes: Any) -> Any:
+        """Return the probabilities of classes of which some were not known then."""
+        whole = np.zeros((len(self.probabilities), len(classes)))
+        whole[:, np.searchsorted(classes, self.classes)] = self.probabilities
+        return whole
 
 
 class WrongWorker(RuntimeError):
@@ -113,7 +128,7 @@ def predicted_then_learned(
     model = _own(model, expected)
     with _saying(place):
         predictions = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-    return model, predictions
+    return model, Said(predictions.labels, predictions.probabilities, model.classes_)
 
 
 def known(model: Any, expected: dict[str, str]) -> Any:
@@ -146,9 +161,9 @@ class Rounds:
         if self._bounds[-1] == 0:
             raise ValueError("found no rows; expected one at least")
 
-    def classes(self) -> list[Any]:
-        """Return the classes of each piece."""
-        return self._of_each(classes_in)
+    def runs(self) -> list[Runs]:
+        """Return the classes of each piece, and in which order they come."""
+        return self._of_each(runs_in)
 
     def _of_each(self, count: Callable[[Piece], Any]) -> list[Any]:
         """Return something small of every piece; none is kept for that."""
@@ -157,14 +172,15 @@ class Rounds:
             found: list[Any] = self._client.gather(self._client.compute(lazy))
         return found
 
-    def learn(self, model: BayesianLinearClassifier, predict: bool, classes: Any) -> Outcome:
+    def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
         """Learn all rows; tell what was said of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
         predicted: list[Any] = []
         lengths: list[int] = []
         for spans in rounds(n_seen, self._bounds[-1], self._shards):
             common = self._submit(known, model, self._expected)
-            start = common if len(spans) == 1 else self._submit(begun, common)
+            alone = n_seen + spans[0].start < ALONE or self._shards == 1
+            start = self._submit(round_start, common, len(spans), alone)
             declared = classes if model._route is None else None
             shards = []
             for span in spans:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import dask
@@ -11,7 +13,8 @@ import dask.array
 import numpy as np
 from dask.delayed import Delayed
 
-from virtualvector.types import Labels
+from virtualvector.evaluation.judgement import order_of
+from virtualvector.types import IntArray, Labels
 
 
 class Piece(NamedTuple):
@@ -45,7 +48,7 @@ def delayed_pieces(X: Any, name: str) -> list[Delayed]:
     if not is_collection(X):
         raise TypeError(
             f"{name} is of type {type(X).__name__}; expected a Dask array, a Dask data frame or a "
-            "list of delayed pieces. What is in memory here is for VVMClassifier."
+            "list of delayed pieces. What is in memory here is for the ordinary estimators."
         )
     if isinstance(X, list | tuple):
         return list(X)
@@ -98,12 +101,45 @@ def n_rows(piece: Piece) -> int:
     return counts[0]
 
 
-def classes_in(piece: Piece) -> Labels:
-    """Return the classes of those rows that are not left out."""
+class Runs(NamedTuple):
+    """The classes in a piece, how often each comes, and in how many runs of equal labels."""
+
+    classes: Labels
+    counts: IntArray
+    n_runs: int
+    ends: Labels  # the first label and the last
+
+
+def runs_in(piece: Piece) -> Runs:
+    """Return the classes of those rows that are not left out, and the order in which they come."""
     labels = np.asarray(piece.labels)
     if piece.weights is not None:
         labels = labels[np.asarray(piece.weights) > 0.0]
-    return np.unique(labels)
+    classes, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    n_runs = int(np.count_nonzero(np.diff(which))) + (len(labels) > 0)
+    return Runs(classes, counts, n_runs, labels[[0, -1]] if len(labels) else labels)
+
+
+def are_in_blocks(pieces: Sequence[Runs]) -> bool:
+    """Whether labels come in blocks, piece after piece.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.dask.pieces import Piece, are_in_blocks, runs_in
+    >>> pieces = [np.array([0] * 60), np.array([0] * 20 + [1] * 40)]
+    >>> are_in_blocks([runs_in(Piece(None, labels)) for labels in pieces])
+    True
+    >>> are_in_blocks([runs_in(Piece(None, np.array([0, 1, 1, 0, 1, 0, 0, 1])))])
+    False
+    """
+    there = [piece for piece in pieces if piece.n_runs]
+    n_joined = sum(one.ends[1] == other.ends[0] for one, other in pairwise(there))
+    counts: Counter[Any] = Counter()
+    for piece in there:
+        counts.update(dict(zip(piece.classes.tolist(), piece.counts.tolist(), strict=True)))
+    n_runs = sum(piece.n_runs for piece in there) - int(n_joined)
+    return order_of(np.array(list(counts.values()), np.int64), n_runs).in_blocks
 
 
 def lazily(
@@ -123,4 +159,7 @@ def lazily(
 
 
 def _cut(piece: Any, start: int, stop: int) -> Any:
-    return piece.iloc[start:stop] if hasattr(piece, "iloc") else piece[start:stop]
+    if hasattr(piece, "iloc"):
+        return piece.iloc[start:stop]
+    # Tables of Arrow.
+    return piece.slice(start, stop - start) if hasattr(piece, "num_rows") else piece[start:stop]

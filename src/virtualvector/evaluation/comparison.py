@@ -20,27 +20,86 @@ WARM_UP = 100  # rows after which all that is compiled for a learner has been: i
 
 
 class Outcome(NamedTuple):
-    """How one learner did."""
+    """How one learner did.
+
+    Attributes
+    ----------
+    learner : str
+        Its name.
+    measures : Measures
+        How well it did.
+    error_so_far : ndarray of shape (n_rows,)
+        The error after each row.
+    seconds : float
+        Of processor time, to predict and learn all rows.
+    n_bytes : int
+        Of the pickled model, after the last row.
+
+    Examples
+    --------
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.evaluation import side_by_side
+    >>> from virtualvector.streams import read
+    >>> stream = read("ionosphere")
+    >>> learners = {"ADF": ADFClassifier(margin_noise=1.0)}
+    >>> (outcome,) = side_by_side(learners, stream.rows, stream.labels, stream.classes).outcomes
+    >>> outcome.learner, len(outcome.error_so_far)
+    ('ADF', 351)
+    >>> bool(outcome.error_so_far[-1] == outcome.measures.error)
+    True
+    """
 
     learner: str
     measures: Measures
-    error_so_far: Array  # after each row
-    seconds: float  # of processor time, to predict and learn all rows
-    n_bytes: int  # of the pickled model, after the last row
+    error_so_far: Array
+    seconds: float
+    n_bytes: int
 
 
 class LeftOut(NamedTuple):
-    """Why there is nothing to say of one learner."""
+    """Why there is nothing to say of one learner.
+
+    Attributes
+    ----------
+    learner : str
+        Its name.
+    reason : str
+        What went wrong, in one line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> from virtualvector.evaluation import one_by_one
+    >>> rows, labels = np.array([[1.0], [-1.0]]), np.array([0, 1])
+    >>> (left_out,) = one_by_one({"counts": MultinomialNB()}, rows, labels, np.array([0, 1]))
+    >>> left_out.learner, left_out.reason
+    ('counts', 'Negative values in data passed to MultinomialNB (input X).')
+    """
 
     learner: str
     reason: str
 
 
 class Comparison(NamedTuple):
-    """How all learners did, the one with the lowest error first, and why some are missing."""
+    """How all learners did, the one with the lowest error first, and why some are missing.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        How each learner did.
+    left_out : dict of str to str
+        What went wrong, by the names of those that could not cope.
+
+    Examples
+    --------
+    >>> from virtualvector.evaluation import Comparison, LeftOut
+    >>> Comparison.of([LeftOut("counts", "Negative values.")]).left_out
+    {'counts': 'Negative values.'}
+    """
 
     outcomes: list[Outcome]
-    left_out: dict[str, str]  # learner → what went wrong
+    left_out: dict[str, str]
 
     @classmethod
     def of(cls, results: Iterable[Outcome | LeftOut]) -> Comparison:
@@ -109,6 +168,16 @@ def one_by_one(
 
     As `side_by_side`, with the same rows as a ``table``, if there is one, for learners that take
     categories and missing values themselves.
+
+    Examples
+    --------
+    >>> from virtualvector.evaluation import all_learners, one_by_one
+    >>> from virtualvector.streams import read
+    >>> stream = read("ionosphere")
+    >>> learners = {name: all_learners(34)[name] for name in ("Perceptron", "VVM")}
+    >>> results = one_by_one(learners, stream.rows, stream.labels, stream.classes)
+    >>> next(results).learner  # before the other one has learned anything
+    'Perceptron'
     """
     for name, learner in learners.items():
         takes_tables = table is not None and isinstance(learner, AutoVVMClassifier)

@@ -204,7 +204,7 @@ class ReliabilityDisplay:
 
     Examples
     --------
-    What was said about each row of a stream before it was learned:
+    What was predicted of each row of a stream before it was learned:
 
     >>> from virtualvector import AutoVVMClassifier
     >>> from virtualvector.datasets import load_spambase
@@ -266,9 +266,9 @@ class ReliabilityDisplay:
         Parameters
         ----------
         labels : array-like of shape (n_rows,)
-            What came.
+            What was observed.
         probabilities : array-like of shape (n_rows, n_classes)
-            What was said, a column for each class.
+            What was predicted, a column for each class.
         classes : array-like of shape (n_classes,)
             The classes, in the order of the columns.
         ax : matplotlib Axes, optional

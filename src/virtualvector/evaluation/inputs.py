@@ -48,7 +48,7 @@ def inputs_of(table: Any, categorical: list[bool], scaling: bool = True) -> Arra
     """
     numbers, texts, parts = [], [], []
     columns = columns_of(table, categorical=categorical)
-    for values, kind in zip(*columns, strict=True):
+    for values, kind in zip(columns.values, columns.kinds, strict=True):
         if kind == "category":
             texts.append(values)
         else:

@@ -219,13 +219,18 @@ def label_order(outcomes: Outcomes) -> LabelOrder:
     >>> order.n_runs, order.expected, round(order.deviation, 2), order.in_blocks
     (2, 51.0, 4.97, True)
     """
-    n, counts = outcomes.n_rows, outcomes.counts.astype(np.float64)
+    return order_of(outcomes.counts, outcomes.n_runs)
+
+
+def order_of(counts: Counts, n_runs: int) -> LabelOrder:
+    """Return the same, given how often each label came, and in how many runs."""
+    n, counts = counts.sum().item(), counts.astype(np.float64)
     if n < 2:
-        return LabelOrder(outcomes.n_runs, float(outcomes.n_runs), 0.0)
+        return LabelOrder(n_runs, float(n_runs), 0.0)
     squares, cubes = float((counts**2).sum()), float((counts**3).sum())
     variance = (squares * (squares + n * (n + 1.0)) - 2.0 * n * cubes - n**3) / (n**2 * (n - 1.0))
     expected = (n * (n + 1.0) - squares) / n
-    return LabelOrder(outcomes.n_runs, expected, math.sqrt(max(variance, 0.0)))
+    return LabelOrder(n_runs, expected, math.sqrt(max(variance, 0.0)))
 
 
 def _ratio(part: float, whole: float) -> float | None:

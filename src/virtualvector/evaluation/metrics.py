@@ -14,15 +14,41 @@ BINS = 15
 
 
 class Reliability(NamedTuple):
-    """Bins of equal width over the predicted probability; nan where a bin is empty."""
+    """Bins of equal width over the predicted probability; nan where a bin is empty.
+
+    Attributes
+    ----------
+    n_rows : ndarray of shape (15,)
+        How many rows are in each bin.
+    predicted : ndarray of shape (15,)
+        The mean prediction of each bin.
+    observed : ndarray of shape (15,)
+        The share of each bin's rows for which it came true.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import reliability
+    >>> bins = reliability(np.array([1, 0]), np.array([[0.3, 0.7]] * 2), np.array([0, 1]))
+    >>> bins.n_rows.max(), np.nanmax(bins.predicted), np.nanmax(bins.observed)
+    (np.int64(2), np.float64(0.7), np.float64(0.5))
+    """
 
     n_rows: NDArray[np.int64]
-    predicted: Array  # mean in each bin
-    observed: Array  # share in each bin of rows for which it came true
+    predicted: Array
+    observed: Array
 
 
 def error(labels: Labels, predicted: Labels) -> float:
-    """Return the share of rows whose class was said wrongly."""
+    """Return the share of rows whose class was said wrongly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import error
+    >>> error(np.array(["ham", "spam", "ham", "ham"]), np.array(["ham", "ham", "ham", "ham"]))
+    0.25
+    """
     return float(np.mean(predicted != labels))
 
 
@@ -41,7 +67,16 @@ def cumulative_error(labels: Labels, predicted: Labels) -> Array:
 
 
 def log_loss(labels: Labels, probabilities: Array, classes: Labels) -> float:
-    """Return the mean of −log p(label)."""
+    """Return the mean of −log p(label).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import log_loss
+    >>> predicted = np.array([[0.5, 0.5], [0.5, 0.5]])
+    >>> round(log_loss(np.array([0, 1]), predicted, np.array([0, 1])), 6)  # log 2
+    0.693147
+    """
     return float(metrics.log_loss(labels, probabilities, labels=classes))
 
 
@@ -50,6 +85,14 @@ def brier(labels: Labels, probabilities: Array, classes: Labels) -> float:
 
     With two classes it is (p − 1)² for the probability p of what came; with more, half of the sum
     over classes, so that both are on one scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import brier
+    >>> predicted = np.array([[0.9, 0.1], [0.7, 0.3]])
+    >>> round(brier(np.array([0, 1]), predicted, np.array([0, 1])), 6)  # (0.1² + 0.7²) / 2
+    0.25
     """
     return float(
         metrics.brier_score_loss(labels, probabilities, labels=classes, scale_by_half=True)
@@ -61,6 +104,16 @@ def reliability(labels: Labels, probabilities: Array, classes: Labels) -> Reliab
 
     With two classes the prediction is the probability of the second one; with more, that of the
     most probable one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import reliability
+    >>> predicted = np.array([[0.3, 0.7], [0.3, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    >>> bins = reliability(np.array([1, 0, 0, 0]), predicted, np.array([0, 1]))
+    >>> filled = bins.n_rows > 0
+    >>> bins.predicted[filled], bins.observed[filled]
+    (array([0.1, 0.7]), array([0. , 0.5]))
     """
     if len(classes) == 2:
         predicted, observed = probabilities[:, 1], labels == classes[1]
@@ -93,7 +146,24 @@ def calibration_error(labels: Labels, probabilities: Array, classes: Labels) -> 
 
 
 class Measures(NamedTuple):
-    """How well a learner did; None where that needs probabilities and it states none."""
+    """How well a learner did; None where that needs probabilities and it states none.
+
+    Attributes
+    ----------
+    error : float
+        The share of rows whose class was said wrongly.
+    log_loss, brier, calibration_error : float or None
+        As the functions of these names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.evaluation import measure
+    >>> labels, predicted = np.array([0, 1]), np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> measures = measure(labels, np.array([0, 1]), predicted, np.array([0, 1]))
+    >>> measures.error, measures.brier, measures.calibration_error
+    (0.0, 0.0625, 0.25)
+    """
 
     error: float
     log_loss: float | None
@@ -109,9 +179,9 @@ def measure(
     Parameters
     ----------
     labels : ndarray of shape (n_rows,)
-        What came.
+        What was observed.
     predicted : ndarray of shape (n_rows,)
-        The class that was said to come.
+        The class that was predicted.
     probabilities : ndarray of shape (n_rows, n_classes) or None
         Those stated, a column for each class.
     classes : ndarray of shape (n_classes,)

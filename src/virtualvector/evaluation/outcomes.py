@@ -1,4 +1,4 @@
-"""What came against what was predicted, class by class: counts that do not grow with the stream."""
+"""What was observed against what was predicted, class by class, in counts that do not grow."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Tally:
-    """What came against what was said, added up row by row; adding rows returns a new one.
+    """What was observed against what was predicted; adding rows returns a new one.
 
     Any way to cut a stream into calls gives the same sums, to the last bit. The first row of a
     class that was not known counts as wrong, and as if all classes, this one too, had been given
@@ -94,9 +94,9 @@ class Tally:
         Parameters
         ----------
         labels : ndarray of shape (n_rows,)
-            What came.
+            What was observed.
         probabilities : ndarray of shape (n_rows, n_classes)
-            What was said before, a column for each class.
+            What was predicted before, a column for each class.
         classes : ndarray of shape (n_classes,), optional
             The classes of the columns, sorted; by default those that are known.
         weights : ndarray of shape (n_rows,), optional
@@ -135,7 +135,7 @@ class Tally:
         n_rows, n_classes = predicted.shape
         likeliest = np.argmax(predicted, axis=1)
         answers = likeliest.copy()
-        if first_is_new:  # which is wrong whatever was said, and as if all had seemed alike
+        if first_is_new:  # which is wrong whatever was predicted, and as if all had seemed alike
             if answers[0] == observed[0]:  # as there was no other class yet
                 answers[0] = -1
             predicted = predicted.copy()

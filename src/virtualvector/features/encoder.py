@@ -82,9 +82,11 @@ class Encoder:
     # Of each categorical column, where the categories that have no input have been seen.
     seen: NDArray[np.bool_] = field(init=False)
     statistics: Statistics = field(init=False)
+    n_first: int = field(init=False)  # columns that there were at the start
 
     def __post_init__(self) -> None:
         self.times = list(self.times) or [False] * len(self.categorical)
+        self.n_first = len(self.categorical)
         self.counts, self.means, self.squares = np.zeros((3, len(self.column_of_number)))
         self.categories = {
             k: {} for k, is_categorical in enumerate(self.categorical) if is_categorical
@@ -103,6 +105,23 @@ class Encoder:
             for _ in (PARTS if self.times[k] else ("",))
         ]
         return np.array(columns, np.int64)
+
+    @cached_property
+    def places_of_numbers(self) -> slice | list[int]:
+        """The inputs that are numbers: the first ones; of later columns, those that were next."""
+        if self.n_first == len(self.categorical):
+            return slice(len(self.counts))
+        taken = {place for known in self.categories.values() for place in known.values()}
+        taken |= {place for inputs in self.statistics.places.values() for place in inputs}
+        return [place for place in range(self.n_inputs) if place not in taken]
+
+    @property
+    def at_start(self) -> Encoder:
+        """Columns as they were at the start: how many of which kind, not what is known of them."""
+        if self.n_first == len(self.categorical):
+            return self
+        kinds = self.categorical[: self.n_first], self.scaling, self.times[: self.n_first]
+        return Encoder(*kinds, self.most_statistics)
 
     @property
     def kinds(self) -> list[Kind]:
@@ -153,7 +172,9 @@ class Encoder:
             if not self.categorical[k]
             for part in (PARTS if self.times[k] else ("",))
         ]
-        places = {
+        of_numbers = np.arange(self.n_inputs)[self.places_of_numbers].tolist()
+        places = dict(zip(of_numbers, labels, strict=True))
+        places |= {
             place: f"{columns[k]} = {category}" if category else f"{columns[k]} missing"
             for k, known in self.categories.items()
             for category, place in known.items()
@@ -165,7 +186,7 @@ class Encoder:
             for j, place in enumerate(inputs)
             if classes is not None
         }
-        return labels + [places[place] for place in sorted(places)]
+        return [places[place] for place in sorted(places)]
 
     def scale(self, columns: Sequence[Any]) -> Array:
         """Return rows as inputs, by what is known; nothing is learned.
@@ -203,7 +224,7 @@ class Encoder:
         numbers = self._numbers(columns)
         inputs = np.zeros((1, self.n_inputs))
         if numbers:
-            inputs[:, : len(numbers)] = self._scaled(numbers, learn)
+            inputs[:, self.places_of_numbers] = self._scaled(numbers, learn)
         inputs[0, places] = LENGTH
         if learn and self.categories:
             gaps = [k for k in self.categories if columns[k][0] == ""]
@@ -212,6 +233,35 @@ class Encoder:
             if number is not None:
                 self.statistics = self.statistics.counted(number)
         return inputs
+
+    def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
+        """Return the same with columns that come after so many rows, all of which lacked them.
+
+        Their inputs come behind those that there are: of numbers at once, of categories as these
+        come. To those before, a number was its mean, and a category none, not the missing one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from virtualvector.features.encoder import Encoder
+        >>> inputs = Encoder([True])
+        >>> _ = inputs.learn([["NO", "SE"]])
+        >>> wider = inputs.with_columns(["number", "category"], n_rows=2)
+        >>> wider.learn([["SE", "DK"], np.array([1.0, 3.0]), ["a", "a"]]).round(2).tolist()
+        [[0.0, 0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.88, 0.5, 0.5]]
+        """
+        other, n_columns = self.twin(), len(self.categorical)
+        for name in ("column_of_number", "places_of_numbers"):
+            other.__dict__.pop(name, None)
+        categorical, times = ([kind == each for kind in kinds] for each in ("category", "time"))
+        fresh = Encoder(categorical, self.scaling, times, self.most_statistics)
+        other.categorical = [*self.categorical, *categorical]
+        other.times = [*self.times, *times]
+        other.categories = self.categories | {n_columns + k: {} for k in fresh.categories}
+        for name in ("counts", "means", "squares", "seen"):
+            setattr(other, name, np.concatenate([getattr(self, name), getattr(fresh, name)]))
+        other.missing = np.append(self.missing, np.full(len(kinds), n_rows))
+        return other
 
     def twin(self) -> Encoder:
         """Return the same, which learns by itself."""
@@ -253,7 +303,7 @@ class Encoder:
         directions = self.most_statistics == 0
         inputs = write_categories(found, self.categories, self.n_inputs, directions)
         self.statistics = self.statistics.write(found, self.categories, came, inputs)
-        inputs[:, : len(numbers)] = scaled
+        inputs[:, self.places_of_numbers] = scaled
         return inputs
 
     def _numbers(self, columns: Sequence[Any]) -> list[Any]:

@@ -57,12 +57,12 @@ class RandomFourierFeatures(
     ----------
     bandwidth_ : float
         The bandwidth in use.
-    frequencies_ : ndarray of shape (n_frequencies, n_features_in_)
+    frequencies_ : ndarray of shape (n_frequencies, n_inputs)
         Frequencies in units of 1 / `bandwidth_`: the phases of x are
         ``frequencies_ @ (x / bandwidth_)``.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_inputs,)
         Names of the inputs, where they have names.
 
     References

@@ -35,7 +35,7 @@ class RunningStandardScaler(
 
     Attributes
     ----------
-    mean_, scale_ : ndarray of shape (n_features_in_,)
+    mean_, scale_ : ndarray of shape (n_columns,)
         Mean and standard deviation (dividing by the number of rows) of each column.
     n_seen_ : int
         The number of rows learned.

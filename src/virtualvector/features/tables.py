@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from virtualvector.dataframes import floats_of, is_table, labels_of, without_dictionaries
 from virtualvector.doubts import doubt_in
@@ -35,6 +36,7 @@ class Columns(NamedTuple):
 
     values: list[Any]
     kinds: list[Kind]
+    new: tuple[str, ...] = ()  # the names of the last ones, which are not known yet
 
     @property
     def categorical(self) -> list[bool]:
@@ -46,10 +48,22 @@ class Columns(NamedTuple):
         """Which columns hold dates or times."""
         return [kind == "time" for kind in self.kinds]
 
+    def by_new(self) -> Iterator[tuple[NDArray[np.int64], Columns]]:
+        """Yield rows that have a value in the same of the new columns, and their columns alone."""
+        n_known = len(self.values) - len(self.new)
+        there = np.column_stack([there_in(values) for values in self.values[n_known:]])
+        patterns, which = np.unique(there, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            rows = np.flatnonzero(which.ravel() == number)
+            kept = [*range(n_known), *(n_known + np.flatnonzero(pattern)).tolist()]
+            new = tuple(np.array(self.new, dtype=object)[pattern].tolist())
+            values, kinds = [self.values[k][rows] for k in kept], [self.kinds[k] for k in kept]
+            yield rows, Columns(values, kinds, new)
+
 
 def columns_of(
     X: Any,
-    kinds: Sequence[Kind] | None = None,
+    kinds: Sequence[Kind | None] | None = None,
     categorical: Sequence[bool] | None = None,
     marks: Marks = USUAL,
 ) -> Columns:
@@ -60,10 +74,10 @@ def columns_of(
     X : data frame or array of shape (n_rows, n_columns)
         Texts, categories and truth values are categorical; dates are times, also as texts; the
         rest has to be numbers, nan where one is missing.
-    kinds : sequence of str, optional
+    kinds : sequence of str or None, optional
         What each column holds, if that is known; otherwise it is found out.
     categorical : sequence of bool, optional
-        Which columns are categorical, if only that is known.
+        Which of the other columns are categorical, if only that is known.
     marks : Marks
         Texts that stand for a missing value.
 
@@ -85,20 +99,85 @@ def columns_of(
         return Columns(list(array.T), ["number"] * array.shape[1])
     X = X if is_table(X) else array
     labels, raw = _raw(X)
-    if kinds is None:
-        types = [str(X[label].dtype) if hasattr(X, "dtypes") else "" for label in labels]
-        chosen = [kind == "category" for kind in types] if categorical is None else categorical
-        found: list[Kind] = [
-            "category" if kind == "category" else _kind(column, label, marks, is_chosen)
-            for kind, column, label, is_chosen in zip(types, raw, labels, chosen, strict=True)
-        ]
-        kinds = found if categorical is None else _with(categorical, found)
+    known: list[Kind] = []
+    for k, (label, column) in enumerate(zip(labels, raw, strict=True)):
+        kind = None if kinds is None else kinds[k]
+        chosen = None if categorical is None else categorical[k]
+        known.append(kind or _kind_of(column, label, _type(X, label), chosen, marks))
     convert = {"category": _categories, "number": _numbers, "time": _times}
     values = [
         convert[kind](column, label, marks)
-        for column, label, kind in zip(raw, labels, kinds, strict=True)
+        for column, label, kind in zip(raw, labels, known, strict=True)
     ]
-    return Columns(values, list(kinds))
+    return Columns(values, known)
+
+
+def aligned(
+    X: Any, kinds: Mapping[str, Kind], categorical: Set[str] | None, marks: Marks
+) -> Columns:
+    """Return the columns of a table by their names: those known in their order, new ones behind.
+
+    New ones are sorted: rows that are equal give equal results, whatever their order. A known
+    column that is not there is missing. A new one in which all is missing is not there: it comes
+    when it has a value, by which it is known what it holds.
+
+    Parameters
+    ----------
+    X : data frame
+        Whose columns have names.
+    kinds : mapping of str to str
+        What each column holds that is known.
+    categorical : set of str, optional
+        The new columns that are categorical, if that is known.
+    marks : Marks
+        Texts that stand for a missing value.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from virtualvector.features.tables import aligned
+    >>> from virtualvector.values import USUAL
+    >>> table = pd.DataFrame({"city": ["Rome", None], "none": [None, None], "age": [31, 40]})
+    >>> found = aligned(table, {"size": "number", "age": "number"}, None, USUAL)
+    >>> [values.tolist() for values in found.values], found.new
+    ([[nan, nan], [31.0, 40.0], ['Rome', '']], ('city',))
+    """
+    labels = labels_of(X)
+    chosen = None if categorical is None else [label in categorical for label in labels]
+    found = columns_of(X, [kinds.get(label) for label in labels], chosen, marks)
+    values, found_kinds = (dict(zip(labels, each, strict=True)) for each in found[:2])
+    n_rows = len(X)
+    new = [label for label in sorted({*labels} - {*kinds}) if there_in(values[label]).any()]
+    known = [values[k] if k in values else _missing(kind, n_rows) for k, kind in kinds.items()]
+    return Columns(
+        known + [values[label] for label in new],
+        [*kinds.values(), *(found_kinds[label] for label in new)],
+        tuple(new),
+    )
+
+
+def there_in(column: Any) -> NDArray[np.bool_]:
+    """Return where a column of `Columns` has a value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.features.tables import there_in
+    >>> there_in(np.array([1.0, np.nan])), there_in(np.array(["Rome", ""], dtype=object))
+    (array([ True, False]), array([ True, False]))
+    """
+    if column.dtype.kind == "O":
+        there: NDArray[np.bool_] = column.astype(bool)
+    else:
+        there = ~(np.isnat(column) if column.dtype.kind == "M" else np.isnan(column))
+    return there
+
+
+def _missing(kind: Kind, n_rows: int) -> Any:
+    """Return a column without a value."""
+    if kind == "category":
+        return np.full(n_rows, "", dtype=object)
+    return np.full(n_rows, np.nan) if kind == "number" else np.full(n_rows, "NaT", "M8[us]")
 
 
 def cells_of(row: Sequence[Any], kinds: Sequence[Kind], marks: Marks) -> list[Any] | None:
@@ -136,9 +215,11 @@ def cells_of(row: Sequence[Any], kinds: Sequence[Kind], marks: Marks) -> list[An
 
 
 def categorical_columns(
-    categorical: Any, n_columns: int, labels: Sequence[str] | None
+    categorical: Any, n_columns: int, labels: Sequence[str] | None, may_come: bool = False
 ) -> list[bool]:
-    """Return which columns are categorical, said by their labels, by their places, or by a mask.
+    """Return which columns are categorical, told by their labels, by their places, or by a mask.
+
+    If columns ``may_come`` later, a label need not be there.
 
     Examples
     --------
@@ -154,7 +235,7 @@ def categorical_columns(
     by_label = chosen.dtype.kind in "OUS"
     there = list(range(n_columns)) if not by_label else [] if labels is None else list(labels)
     for each in chosen.tolist():
-        if each not in there:
+        if each not in there and not (by_label and may_come):
             known = there if by_label else f"0 to {n_columns - 1}"
             raise ValueError(
                 f"categorical_features has {each!r}; expected columns of X, which are {known}."
@@ -162,16 +243,23 @@ def categorical_columns(
     return [each in chosen for each in there] if len(chosen) else [False] * n_columns
 
 
-def _with(categorical: Sequence[bool], found: Sequence[Kind]) -> list[Kind]:
-    """Return what columns hold if just some are categorical."""
-    rest: dict[Kind, Kind] = {"number": "number", "time": "time", "category": "number"}
-    each = zip(categorical, found, strict=True)
-    return ["category" if is_categorical else rest[kind] for is_categorical, kind in each]
+def _type(X: Any, label: Any) -> str:
+    return str(X[label].dtype) if hasattr(X, "dtypes") else ""
 
 
-def _all_numbers(X: Any, kinds: Sequence[Kind] | None) -> bool:
+def _kind_of(column: Any, label: Any, type_: str, chosen: bool | None, marks: Marks) -> Kind:
+    """Return what a column holds; if it is said whether it is categorical, accordingly."""
+    is_categorical = type_ == "category"
+    is_chosen = is_categorical if chosen is None else chosen
+    found: Kind = "category" if is_categorical else _kind(column, label, marks, is_chosen)
+    if chosen is None:
+        return found
+    return "category" if chosen else "number" if found == "category" else found
+
+
+def _all_numbers(X: Any, kinds: Sequence[Kind | None] | None) -> bool:
     """Whether an array can be taken as it is."""
-    expected = kinds is None or all(kind == "number" for kind in kinds)
+    expected = kinds is None or all(kind in ("number", None) for kind in kinds)
     return expected and X.dtype == np.float64 and not np.isinf(X).any()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -94,3 +96,26 @@ def correct(
             total += weights[i]
         for i in range(n_ways):
             weights[i] = (1.0 - share) * weights[i] / total + share / n_ways
+
+
+@compiled
+def add_log_likelihoods(
+    stated: Array, observed: NDArray[np.int64], row_powers: Array, sources: NDArray[np.int64],
+    powers: Array, shares: Array, gains: Array,
+) -> None:  # fmt: skip
+    """Add to ``gains`` the log-likelihood of each way, row by row: what its weight is moved by.
+
+    Of way i that is log[(1 − shareᵢ) p_y^powerᵢ / Σ p_k^powerᵢ + shareᵢ/K], times the row's power;
+    arrays are those of `correct`.
+    """
+    n_rows, n_classes = stated.shape[1], stated.shape[2]
+    for t in range(n_rows):
+        for i in range(len(powers)):
+            total, came = 0.0, 0.0
+            for k in range(n_classes):
+                p = max(stated[sources[i], t, k], _LEAST) ** powers[i]
+                total += p
+                if k == observed[t]:
+                    came = p
+            gave = (1.0 - shares[i]) * came / total + shares[i] / n_classes
+            gains[i] += row_powers[t] * math.log(max(gave, _LEAST))

@@ -1,4 +1,4 @@
-"""Two labelled rows as factors of the posterior: the exact moments that merging needs.
+"""Two labelled rows as factors of the posterior: what merging needs of their exact moments.
 
 Against a Gaussian over the two margins, N(u; m, S), the factors fᵢ(uᵢ) = εᵢ + (1−2εᵢ)Φ(uᵢ/sᵢ) give
 
@@ -6,8 +6,8 @@ Against a Gaussian over the two margins, N(u; m, S), the factors fᵢ(uᵢ) = ε
 
 with zᵢ = mᵢ/√(Sᵢᵢ + sᵢ²) and ρ = S₁₂/√((S₁₁ + s₁²)(S₂₂ + s₂²)) (section 3.2, step 1). Every term is
 a Gaussian that is left alone, cut by one row, by the other, or by both. As in
-`likelihood.tilted_moments`, slopes and moments are those of this mixture, so that nothing cancels
-when Z is tiny.
+`likelihood.tilted_moments`, slopes are those of this mixture, so that nothing cancels when Z is
+tiny.
 """
 
 from __future__ import annotations
@@ -102,20 +102,18 @@ def _mixed_slope(
 @compiled
 def _mixture(
     z1: float, z2: float, rho: float, label_noise1: float, label_noise2: float
-) -> tuple[float, float, float, float, float, float, float, float, float, float, float]:
-    """Slopes and moments for unit variances: log Z, g (2), H (3), mean (2), covariance (3)."""
-    log_both, g1, g2, w, e1, e2, c11, c12, c22 = quadrant(z1, z2, rho)
+) -> tuple[float, float, float, float, float, float]:
+    """Return slopes for unit variances: log Z, g (2), H (3)."""
+    log_both, g1, g2, w, e1, e2, _, c12, _ = quadrant(z1, z2, rho)
     h12 = _mixed_slope(rho, g1, g2, w, e1, e2, c12)
     h11 = -(g1 * e1 + rho * h12)
     h22 = -(g2 * e2 + rho * h12)
     if label_noise1 == 0.0 and label_noise2 == 0.0:
-        return log_both, g1, g2, h11, h12, h22, e1, e2, c11, c12, c22
+        return log_both, g1, g2, h11, h12, h22
 
     log_z, p0, p1, p2, p3 = _shares(z1, z2, log_both, label_noise1, label_noise2)
-    f1, m1, v1 = inverse_mills(z1)
-    f2, m2, v2 = inverse_mills(z2)
-    n1, n2 = z1 + rho * f2, z2 + rho * f1  # the mean that one row sees when only the other cuts
-    uncut = (1.0 - rho) * (1.0 + rho)
+    f1, m1, _ = inverse_mills(z1)
+    f2, m2, _ = inverse_mills(z2)
     return (
         log_z,
         p1 * f1 + p3 * g1,
@@ -123,21 +121,6 @@ def _mixture(
         p3 * h11 - p1 * f1 * m1 + _spread(p0, p1, p2, p3, 0.0, f1, 0.0, g1, 0.0, f1, 0.0, g1),
         p3 * h12 + _spread(p0, p1, p2, p3, 0.0, f1, 0.0, g1, 0.0, 0.0, f2, g2),
         p3 * h22 - p2 * f2 * m2 + _spread(p0, p1, p2, p3, 0.0, 0.0, f2, g2, 0.0, 0.0, f2, g2),
-        p0 * z1 + p1 * m1 + p2 * n1 + p3 * e1,
-        p0 * z2 + p1 * n2 + p2 * m2 + p3 * e2,
-        p0
-        + p1 * v1
-        + p2 * (uncut + rho * rho * v2)
-        + p3 * c11
-        + _spread(p0, p1, p2, p3, z1, m1, n1, e1, z1, m1, n1, e1),
-        rho * (p0 + p1 * v1 + p2 * v2)
-        + p3 * c12
-        + _spread(p0, p1, p2, p3, z1, m1, n1, e1, z2, n2, m2, e2),
-        p0
-        + p1 * (uncut + rho * rho * v1)
-        + p2 * v2
-        + p3 * c22
-        + _spread(p0, p1, p2, p3, z2, n2, m2, e2, z2, n2, m2, e2),
     )
 
 
@@ -163,7 +146,7 @@ def pair_tilted_moments(
     scale1, z1 = _standardised(mean1, variance1, noise1)
     scale2, z2 = _standardised(mean2, variance2, noise2)
     rho = _correlation(covariance, scale1, scale2)
-    log_z, g1, g2, h11, h12, h22, _, _, _, _, _ = _mixture(z1, z2, rho, label_noise1, label_noise2)
+    log_z, g1, g2, h11, h12, h22 = _mixture(z1, z2, rho, label_noise1, label_noise2)
     return (
         log_z,
         g1 / scale1,
@@ -171,56 +154,4 @@ def pair_tilted_moments(
         h11 / scale1 / scale1,
         h12 / scale1 / scale2,
         h22 / scale2 / scale2,
-    )
-
-
-@compiled
-def pair_moments(
-    mean1: float, mean2: float, variance1: float, covariance: float, variance2: float,
-    noise1: float, noise2: float, label_noise1: float, label_noise2: float,
-) -> tuple[float, float, float, float, float, float]:  # fmt: skip
-    """Return log Z and the moments of f₁f₂N(m, S)/Z: (log Z, mean₁, mean₂, V₁₁, V₁₂, V₂₂).
-
-    They equal m + Sg and S + SHS, taken from the mixture: t = u + noise has its moments, and u
-    given t is Gaussian with mean m + A(t − m), A = S(S + N)⁻¹, and covariance AN, where N is the
-    diagonal matrix of the noises. If there is no mass at all, log Z = −∞ and the rest is 0.
-
-    Examples
-    --------
-    >>> log_z, m1, m2, v11, v12, v22 = pair_moments(
-    ...     -1.0, 0.5, 2.0, 0.8, 1.0, 0.1, 0.2, 0.05, 0.05
-    ... )
-    >>> round(log_z, 6), round(m1, 6), round(m2, 6), round(v11, 6), round(v12, 6), round(v22, 6)
-    (-1.510595, 0.592047, 1.299686, 1.007141, 0.306276, 0.624133)
-    """
-    scale1, z1 = _standardised(mean1, variance1, noise1)
-    scale2, z2 = _standardised(mean2, variance2, noise2)
-    rho = _correlation(covariance, scale1, scale2)
-    log_z, g1, g2, _, _, _, e1, e2, c11, c12, c22 = _mixture(
-        z1, z2, rho, label_noise1, label_noise2
-    )
-
-    # Rows that rounding alone keeps from ±1 have no noise to speak of.
-    if log_z > -math.inf and noise1 + noise2 > 0.0 and abs(rho) < 1.0:
-        n1, n2 = noise1 / scale1 / scale1, noise2 / scale2 / scale2
-        s1 = max(variance1, _SMALLEST) / scale1 / scale1
-        s2 = max(variance2, _SMALLEST) / scale2 / scale2
-        own = max(0.0, s1 * s2 - rho * rho)
-        determinant = own + s1 * n2 + s2 * n1 + n1 * n2
-        a11, a12 = (own + s1 * n2) / determinant, rho * n1 / determinant
-        a21, a22 = rho * n2 / determinant, (own + s2 * n1) / determinant
-        e1 -= n1 * g1
-        e2 -= n2 * g2
-        c11, c12, c22 = (
-            a11 * n1 + a11 * a11 * c11 + 2.0 * a11 * a12 * c12 + a12 * a12 * c22,
-            a12 * n2 + a11 * a21 * c11 + (a11 * a22 + a12 * a21) * c12 + a12 * a22 * c22,
-            a22 * n2 + a21 * a21 * c11 + 2.0 * a21 * a22 * c12 + a22 * a22 * c22,
-        )
-    return (
-        log_z,
-        scale1 * e1,
-        scale2 * e2,
-        scale1 * scale1 * c11,
-        scale1 * scale2 * c12,
-        scale2 * scale2 * c22,
     )

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import learned_whole, of_one_moment
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
+from virtualvector.learners.columns import CONSTRAINT, ERROR
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.learners.online import OnlineMixin
 from virtualvector.learners.order import visiting_order
+from virtualvector.learners.rows import LinearRows
 from virtualvector.learners.validation import (
     as_learned,
     check_known,
@@ -34,7 +33,7 @@ from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 
-class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
+class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     """A linear classifier that knows how sure it is of its weights; its subclasses are presets."""
 
     label_noise: float
@@ -45,6 +44,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
     covariance: str = "full"  # nor do without it
     rank: int = 0
     class_weight: ClassWeight
+    new_columns: str = ERROR
     shuffle: bool
     random_state: int
 
@@ -64,6 +64,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         "covariance": [StrOptions({"full", "low-rank", "diagonal"})],
         "rank": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({BALANCED}), None],
+        "new_columns": CONSTRAINT,
         "shuffle": ["boolean"],
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
@@ -140,8 +141,7 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
             The classifier, having learned the rows. After an error it has learned none of them.
         """
         self._validate_params()
-        is_plain = sample_weight is None and self.class_weight is None
-        if is_plain and self._learn_one_row(X, y, classes):
+        if sample_weight is None and self._learn_table_of_one(X, y, classes):
             return self
         with learned_whole(self) as twin:
             twin._learn(*twin._more(X, y, classes, sample_weight))
@@ -168,8 +168,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         Returns
         -------
         Predictions
-            What was said about each row before it was learned, for the first time if it is learned
-            several times: labels and probabilities.
+            What was predicted of each row before it was learned, for the first time if it is
+            learned several times: labels and probabilities.
 
         Examples
         --------
@@ -220,16 +220,12 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         check_is_fitted(self)
         if n_more < 0:
             raise ValueError(f"found n_more = {n_more}; expected 0 or more")
-        wider = copy(self)
-        if hasattr(wider, "feature_names_in_"):
+        if hasattr(self, "feature_names_in_"):
             raise ValueError(
                 f"{type(self).__name__} has learned columns with names; expected arrays, whose "
-                "columns have none, if more are to come"
+                "columns have none, if more are to come; or new_columns='add'"
             )
-        n_features = wider.n_features_in_
-        wider.n_features_in_ = n_features + n_more
-        wider._posterior = wider._posterior.with_more_weights(n_features, n_more)
-        return wider
+        return self._widened(n_more)
 
     def _more(
         self, X: Any, y: Any, classes: Any, sample_weight: Any
@@ -239,6 +235,9 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         declared = None if classes is None else checked_classes(classes)
         if not first:
             check_same_classes(declared, self.classes_)
+        if not first:
+            wider, X = self._with_all_columns(X, learn=True)
+            self.__dict__.update(wider.__dict__)
         rows, labels = checked_rows_and_labels(self, X, y, reset=first)
         route = self._route
         posterior = self._prior(rows, declared) if route is None else route.close()
@@ -287,19 +286,21 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         """
         check_is_fitted(self)
         route = self._route
-        if route is not None and route.can_predict and self._is_plain_row(X):
-            return route.probabilities(X[0])[np.newaxis]
-        return self._probabilities(X)
+        is_plain = route is not None and self._is_plain_row(X)
+        probabilities = route.probabilities(X[0]) if is_plain and route is not None else None
+        return self._probabilities(X) if probabilities is None else probabilities[np.newaxis]
 
     @of_one_moment
     def _probabilities(self, X: Any) -> Array:
-        return self._posterior.probabilities(checked_rows(self, X))
+        model, X = self._with_all_columns(X)
+        return model._posterior.probabilities(checked_rows(model, X))
 
     @of_one_moment
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of `predict_proba`, finite also where a probability is too small."""
         check_is_fitted(self)
-        return self._posterior.log_probabilities(checked_rows(self, X))
+        model, X = self._with_all_columns(X)
+        return model._posterior.log_probabilities(checked_rows(model, X))
 
     @of_one_moment
     def decision_function(self, X: Any) -> Array:
@@ -309,7 +310,8 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         log-odds of each class against the others, one column each.
         """
         check_is_fitted(self)
-        return self._posterior.log_odds(checked_rows(self, X))
+        model, X = self._with_all_columns(X)
+        return model._posterior.log_odds(checked_rows(model, X))
 
     @property
     @of_one_moment
@@ -365,11 +367,6 @@ class BayesianLinearClassifier(ClassifierMixin, OnlineMixin, SavableMixin):
         check_is_fitted(self)
         evidence = np.array([s.sums[LOG_EVIDENCE] for s in self._posterior.states])
         return float(evidence[0]) if len(evidence) == 1 else evidence
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @property
     @of_one_moment

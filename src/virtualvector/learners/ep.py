@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.columns import ERROR
 from virtualvector.posterior import Settings, presets
 from virtualvector.types import ClassWeight
 
@@ -19,7 +20,7 @@ class EPClassifier(BayesianLinearClassifier):
     Parameters
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, tol
-    class_weight, shuffle, random_state
+    class_weight, new_columns, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
     max_sweeps : int, default=1000
         Most sweeps over the rows when the posterior is read.
@@ -44,6 +45,7 @@ class EPClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 1000,
         class_weight: ClassWeight = None,
+        new_columns: str = ERROR,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -54,6 +56,7 @@ class EPClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.class_weight = class_weight
+        self.new_columns = new_columns
         self.shuffle = shuffle
         self.random_state = random_state
 

@@ -23,61 +23,10 @@ _NO_PART_OF_IT = ("shuffle", "random_state")  # parameters: any order of rows wi
 _KINDS = {"text": "OUS", "number": "iuf", "truth value": "b", "time": "M", "duration": "m"}
 
 
-def pool(models: Sequence[Model], common: Model | None = None) -> Model:
-    """Return one model of what several have learned apart, from rows of their own.
-
-    Hospitals, branches or phones each learn a model and share that, but no row. What each has
-    learned since ``common`` is multiplied with it, as if all rows had been learned by one.
-
-    Exact are the product of the Gaussians, and with `EPClassifier`, or a buffer that holds all
-    rows, the result: it is what EP makes of all rows together. Approximate is what each model did
-    before: it has replaced rows by Gaussians that fit what it knew then, not what all know
-    together. The more each has learned on its own since ``common``, the more that shows; pooling
-    often, and going on from there, is what helps (docs/scaling.md has numbers).
-
-    Parameters
-    ----------
-    models : sequence of VVMClassifier, ADFClassifier, WindowEPClassifier or EPClassifier
-        All of one kind, with the same parameters and columns, without a half-life; ``shuffle`` and
-        ``random_state`` may differ. Classes that were not declared may have come to some only: the
-        others know them as classes that did not come. No row may have been learned by two of them,
-        which cannot be seen here.
-    common : estimator of the same kind, optional
-        The model that all of them went on from with `partial_fit`, or copies of it. By default each
-        has begun with the prior.
-
-    Returns
-    -------
-    estimator
-        A new model, the same to the last bit in whatever order the models come. It can go on
-        learning. A single model gives a copy of itself.
-
-    Raises
-    ------
-    ValueError
-        If the models do not fit together; the message says what differs.
-
-    Examples
-    --------
-    >>> from virtualvector import VVMClassifier, pool
-    >>> from virtualvector.datasets import load_spambase
-    >>> X, y = load_spambase(return_X_y=True, random_state=0)
-    >>> here = VVMClassifier(margin_noise=1.0).partial_fit(X[:1500], y[:1500], classes=[0, 1])
-    >>> there = VVMClassifier(margin_noise=1.0).partial_fit(X[1500:3000], y[1500:3000], [0, 1])
-    >>> both = pool([here, there])
-    >>> both.n_seen_
-    3000
-    >>> [round(model.score(X[3000:], y[3000:]), 3) for model in (here, there, both)]
-    [0.923, 0.926, 0.93]
-    """
-    names = [f"model {k}" for k in range(len(models))]
-    return pooled(models, common, names, "common")
-
-
 def pooled(
     models: Sequence[Model], common: Model | None, names: Sequence[str], common_name: str
 ) -> Model:
-    """Pool models that errors call by names."""
+    """Pool models that errors call by names; `virtualvector.pool` describes it."""
     if not models:
         raise ValueError("found no models to pool; expected one at least")
     given = list(models)
@@ -87,12 +36,12 @@ def pooled(
         names.append(common_name)
     given = [_checked(model, name) for model, name in zip(given, names, strict=True)]
     for model, name in zip(given[1:], names[1:], strict=True):
-        _check_alike(given[0], model, names[0], name)
+        check_alike(_described(given[0]), _described(model), names[0], name)
     posteriors = _of_same_classes([model._posterior for model in given], names)
     shards = posteriors[: len(models)]
     start = posteriors[-1] if common is not None else _prior_of(shards[0])
     _check_news(shards, start, names, common_name)
-    result: Model = type(given[0])(**_parameters(given))
+    result: Model = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
     if hasattr(given[0], "feature_names_in_"):
         result.feature_names_in_ = given[0].feature_names_in_
@@ -132,6 +81,12 @@ def of_all_classes(known: OneVsRest, classes: Labels) -> OneVsRest:
 
 def _of_same_classes(known: Sequence[OneVsRest], names: Sequence[str]) -> list[OneVsRest]:
     """Return all with the classes of all, or raise for the first that cannot have one."""
+    classes = classes_of_all(known, names)
+    return [replace(of_all_classes(each, classes), classes=classes) for each in known]
+
+
+def classes_of_all(known: Sequence[OneVsRest], names: Sequence[str]) -> Labels:
+    """Return the classes of all, or raise for the first that cannot have one."""
     kinds = [_kind(each.classes) for each in known]
     for name, kind in zip(names, kinds, strict=True):
         if kind != kinds[0]:
@@ -148,7 +103,7 @@ def _of_same_classes(known: Sequence[OneVsRest], names: Sequence[str]) -> list[O
                 f"and others have {missing!r}; expected the same classes, or models that learned "
                 "with partial_fit without `classes`"
             )
-    return [replace(of_all_classes(each, classes), classes=classes) for each in known]
+    return classes
 
 
 def _kind(classes: Labels) -> str:
@@ -165,8 +120,8 @@ def _prior_of(known: OneVsRest) -> OneVsRest:
 def _checked(model: Model, name: str) -> Model:
     if not isinstance(model, BayesianLinearClassifier):
         raise TypeError(
-            f"{name} is of type {type(model).__name__}, which cannot be pooled yet; expected "
-            "VVMClassifier, ADFClassifier, WindowEPClassifier or EPClassifier"
+            f"{name} is of type {type(model).__name__}, which cannot be pooled; expected "
+            "AutoVVMClassifier, VVMClassifier, ADFClassifier, WindowEPClassifier or EPClassifier"
         )
     check_is_fitted(model)
     model = copy(model)  # which stays as it is, whatever is learned meanwhile
@@ -177,20 +132,22 @@ def _checked(model: Model, name: str) -> Model:
     return model
 
 
-def _check_alike(one: Model, other: Model, name: str, other_name: str) -> None:
-    """Raise by the name of all that differs."""
+def _described(model: Model) -> dict[str, Any]:
+    """Return all that has to be the same, by name."""
+    columns = getattr(model, "feature_names_in_", None)
+    parameters = model.get_params(deep=False)
+    return {
+        "kind": type(model).__name__,
+        **{k: v for k, v in parameters.items() if k not in _NO_PART_OF_IT},
+        "number of columns": model.n_features_in_,
+        "names of columns": None if columns is None else columns.tolist(),
+    }
 
-    def described(model: Model) -> dict[str, Any]:
-        columns = getattr(model, "feature_names_in_", None)
-        parameters = model.get_params(deep=False)
-        return {
-            "kind": type(model).__name__,
-            **{k: v for k, v in parameters.items() if k not in _NO_PART_OF_IT},
-            "number of columns": model.n_features_in_,
-            "names of columns": None if columns is None else columns.tolist(),
-        }
 
-    found, expected = described(other), described(one)
+def check_alike(
+    expected: dict[str, Any], found: dict[str, Any], name: str, other_name: str
+) -> None:
+    """Raise by the name of all that differs between what two models were told."""
     if found["kind"] != expected["kind"]:
         found, expected = {"kind": found["kind"]}, {"kind": expected["kind"]}
     differing = [
@@ -233,11 +190,11 @@ def _check_news(
             contents[content] = name
 
 
-def _parameters(models: Sequence[Model]) -> dict[str, Any]:
+def parameters_of_all(models: Sequence[Any], no_part_of_it: Sequence[str]) -> dict[str, Any]:
     """Return those of all models; where they may differ and do, as usual."""
     parameters: dict[str, Any] = models[0].get_params(deep=False)
     usual = type(models[0])().get_params(deep=False)
-    for name in _NO_PART_OF_IT:
+    for name in no_part_of_it:
         if any(getattr(model, name) != parameters[name] for model in models):
             parameters[name] = usual[name]
     return parameters

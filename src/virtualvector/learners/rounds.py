@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=BayesianLinearClassifier)
 
 # Both were chosen after looking at the log-loss of six data sets: 128 rows alone, or rounds of
 # half as many rows as came before, were up to 2 % worse than one machine, these within 1 %.
-_ALONE = 256  # rows that one shard learns before there are rounds
+ALONE = 256  # rows that one shard learns before there are rounds
 _SHARE = 4  # rounds have a fourth of the rows before them
 FEWEST = 64  # rows of a span: pooling one more shard takes as long as learning some hundreds
 
@@ -58,8 +58,8 @@ def rounds(
     done, fewest = 0, FEWEST if fewest is None else fewest
     while done < n_rows:
         before = n_seen + done
-        alone = before < _ALONE
-        stop = min(n_rows, done + (_ALONE - before if alone else before // _SHARE))
+        alone = before < ALONE
+        stop = min(n_rows, done + (ALONE - before if alone else before // _SHARE))
         yield _cut(done, stop, 1 if alone else min(shards, max(1, (stop - done) // fewest)))
         done = stop
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.columns import ERROR
 from virtualvector.posterior import Settings, presets
 from virtualvector.types import ClassWeight
 
@@ -61,6 +62,11 @@ class VVMClassifier(BayesianLinearClassifier):
         The weights of classes, by which those of rows are multiplied; one that is not in the dict
         has 1. "balanced" makes all classes count alike, in `fit` only. Probabilities are then those
         of a world where classes come as often as they weigh, not at the rate at which they come.
+    new_columns : {"error", "add"}, default="error"
+        What to do with a column that a dict or a data frame has and rows so far had not. "add": it
+        has a weight from then on, exactly as if it had been 0 in all rows before; nothing but the
+        prior is known of that weight, also to a prediction. A column that rows do not have is then
+        0, too, and their order does not matter. There may be 4,096 columns then.
     shuffle : bool, default=True
         Whether `fit` visits rows in a random order: tables are often sorted. `partial_fit` and
         `predict_then_learn` always take them as they come.
@@ -130,6 +136,7 @@ class VVMClassifier(BayesianLinearClassifier):
         covariance: str = "full",
         rank: int = 20,
         class_weight: ClassWeight = None,
+        new_columns: str = ERROR,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -146,6 +153,7 @@ class VVMClassifier(BayesianLinearClassifier):
         self.covariance = covariance
         self.rank = rank
         self.class_weight = class_weight
+        self.new_columns = new_columns
         self.shuffle = shuffle
         self.random_state = random_state
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.columns import ERROR
 from virtualvector.posterior import Settings, presets
 from virtualvector.types import ClassWeight
 
@@ -17,7 +18,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
-    covariance, rank, class_weight, shuffle, random_state
+    covariance, rank, class_weight, new_columns, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -44,6 +45,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         covariance: str = "full",
         rank: int = 20,
         class_weight: ClassWeight = None,
+        new_columns: str = ERROR,
         shuffle: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -58,6 +60,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.covariance = covariance
         self.rank = rank
         self.class_weight = class_weight
+        self.new_columns = new_columns
         self.shuffle = shuffle
         self.random_state = random_state
 

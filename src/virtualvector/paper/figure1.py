@@ -218,13 +218,13 @@ class Figure1(Experiment):
         to_ep, to_ep_error = ratio["VVM-40 / EP"]
         advantage = summary["advantage_over_window"]
 
-        def said(learner: str) -> str:
+        def in_words(learner: str) -> str:
             return f"{learner} {1e3 * mse[learner]:.2f} ± {1e3 * error[learner]:.2f}"
 
         return [
             Statement(
                 "EP achieves the lowest estimation error.",
-                f"ε = 0, in thousandths: {', '.join(map(said, by_error))}. VVM-40 has "
+                f"ε = 0, in thousandths: {', '.join(map(in_words, by_error))}. VVM-40 has "
                 f"{to_ep:.2f} ± {to_ep_error:.2f} times the error of EP.",
                 by_error[0] == "EP",
             ),

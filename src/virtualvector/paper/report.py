@@ -71,8 +71,8 @@ def _section(summary: dict[str, Any]) -> list[str]:
     lines += [f"![{summary['title']}]({name}.png)", "", f"*{summary['caption']}*", ""]
     lines += ["| the paper | here | |", "|---|---|---|"]
     lines += [
-        f"| {_cell(said['paper'])} | {_cell(said['ours'])} | {VERDICTS[said['holds']]} |"
-        for said in summary["statements"]
+        f"| {_cell(each['paper'])} | {_cell(each['ours'])} | {VERDICTS[each['holds']]} |"
+        for each in summary["statements"]
     ]
     for remark in summary["remarks"]:
         lines += ["", remark]

@@ -24,6 +24,17 @@ class CannotSave(OSError):
     """A model could not be written: the disk is full, the folder is read-only or is none.
 
     Whatever was in the file before still is.
+
+    Examples
+    --------
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.persistence import CannotSave
+    >>> model = ADFClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> try:
+    ...     model.save("/no such folder/small.vvm")
+    ... except CannotSave:
+    ...     print("the model is not lost, only not saved")
+    the model is not lost, only not saved
     """
 
 

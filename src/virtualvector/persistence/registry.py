@@ -22,10 +22,31 @@ if TYPE_CHECKING:
 
 
 class Saved(NamedTuple):
-    """What a file holds."""
+    """What a file holds.
+
+    Attributes
+    ----------
+    model : estimator
+        The model, as `load` returns it.
+    about : dict or None
+        The notes that it was saved with.
+    header : dict
+        What `read_header` returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.persistence import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ADFClassifier().fit([[0.0], [1.0]], ["no", "yes"]).save(f"{folder}/small.vvm")
+    ...     model, about, header = read(f"{folder}/small.vvm")
+    >>> type(model).__name__ == header["learner"]
+    True
+    """
 
     model: Any
-    about: dict[str, Any] | None  # the notes it was saved with
+    about: dict[str, Any] | None
     header: dict[str, Any]
 
 
@@ -69,14 +90,39 @@ def load(path: str | PathLike[str]) -> Any:
 def save(
     model: SavableMixin, path: str | PathLike[str], about: dict[str, Any] | None = None
 ) -> None:
-    """Write a model to a file as `model.save` does, with notes about it, which have to be JSON."""
+    """Write a model to a file as `model.save` does, with notes about it, which have to be JSON.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.persistence import read, save
+    >>> model = ADFClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/small.vvm", about={"learned for": "a test"})
+    ...     read(f"{folder}/small.vvm").about
+    {'learned for': 'a test'}
+    """
     from virtualvector.persistence import mixin
 
     mixin.save(model, path, about)
 
 
 def read(path: str | PathLike[str]) -> Saved:
-    """Return the model that a file holds, the notes it was saved with, and its header."""
+    """Return the model that a file holds, the notes it was saved with, and its header.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from virtualvector import ADFClassifier
+    >>> from virtualvector.persistence import read
+    >>> model = ADFClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/small.vvm")
+    ...     saved = read(f"{folder}/small.vvm")
+    >>> saved.model.classes_.tolist(), saved.about, saved.header["n_columns"]
+    (['no', 'yes'], None, 1)
+    """
     from virtualvector.persistence.mixin import restored
 
     with _in_one_line(path) as file:

@@ -9,7 +9,7 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
-from virtualvector.persistence.upgrade_committee import with_pool, with_views
+from virtualvector.persistence.upgrade_committee import with_first_columns, with_pool, with_views
 from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
@@ -68,7 +68,7 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     if format < 5:
         state, arrays = with_pool(state, arrays)
     if format < 6:
-        state = with_ranks(state)
+        state = with_ranks(with_first_columns(state))
     return state, arrays
 
 

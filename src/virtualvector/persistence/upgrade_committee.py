@@ -1,4 +1,4 @@
-"""What format 5 changed of committees: a logarithmic pool, more views, statistics of categories."""
+"""What formats 5 and 6 changed of committees: a pool, more views, statistics, later columns."""
 
 from __future__ import annotations
 
@@ -62,6 +62,18 @@ def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         "encoder": encoder | {"most_statistics": 0, "statistics": statistics},
     }
     return state | upgraded, arrays
+
+
+def with_first_columns(state: Any) -> Any:
+    """Format 6: an encoder knows how many columns there were at the start; here, all of them."""
+    if not isinstance(state, dict) or not _has(state, "encoder"):
+        return state
+    encoder = state["encoder"]
+    if "n_first" in encoder:
+        raise Misfit("encoder: found n_first; expected none before format 6")
+    categorical = encoder.get("categorical")
+    n_columns = len(categorical) if isinstance(categorical, list) else 0
+    return state | {"encoder": encoder | {"n_first": n_columns}}
 
 
 def _has(state: dict[str, Any], *names: str) -> bool:

@@ -241,8 +241,8 @@ def check_sites(state: AnyState, settings: Settings, rows: float, variances: Arr
         raise ValueError("found precisions that sites do not have; expected smaller ones")
     if settings.label_noise == 0.0 and np.any(precisions < 0.0):
         raise ValueError("found negative precisions; expected none without label noise")
-    said = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
-    if not np.all(said <= _FARTHEST_SITE_PER_ROW * rows):
+    pulls = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
+    if not np.all(pulls <= _FARTHEST_SITE_PER_ROW * rows):
         raise ValueError("found shifts that sites do not have; expected smaller ones")
 
 

@@ -25,7 +25,7 @@ def of_model(
     model : AutoVVMClassifier
         What was learned.
     tally : Tally
-        What it said before, against what came.
+        What it predicted, against what was observed.
     title : str
         What the stream is called.
     about : dict of str

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence, Set
 from copy import copy
 from typing import Any
 
-import narwhals.stable.v2 as nw
 from river.base.typing import ClfTarget, FeatureName
 from river.utils import dataframe
 
 from virtualvector.auto import classifier
 from virtualvector.auto.experts import Expert
+from virtualvector.learners.columns import ADD
 from virtualvector.river.classifier import Columns, Parameter, RiverClassifier, Row, with_names
 from virtualvector.types import Array, ClassWeight
 
@@ -29,6 +28,8 @@ class AutoVVMClassifier(RiverClassifier):
     budget, experts, n_frequencies, categorical_features, missing_values, n_classes, scale, n_jobs
     class_weight
         As for `virtualvector.AutoVVMClassifier`.
+    new_columns : {"add", "error"}, default="add"
+        What to do with a feature that no row had so far; see there.
     seed : int, default=0
         Its ``random_state``.
 
@@ -63,6 +64,7 @@ class AutoVVMClassifier(RiverClassifier):
         scale: bool = True,
         n_jobs: int = 1,
         class_weight: ClassWeight = None,
+        new_columns: str = ADD,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -76,6 +78,7 @@ class AutoVVMClassifier(RiverClassifier):
                 scale=scale,
                 n_jobs=n_jobs,
                 class_weight=class_weight,
+                new_columns=new_columns,
                 random_state=seed,
             )
         )
@@ -86,26 +89,25 @@ class AutoVVMClassifier(RiverClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"experts": (Expert(None, 1.0),)}  # river's checks learn 16,000 rows one by one
+        few = (Expert(None, 1.0), Expert(None, 3.0, label_noise=0.02), Expert(0.5, 0.1))
+        yield {"experts": few, "n_frequencies": 8}  # the checks learn 16,000 rows one by one
+
+    @property
+    def features(self) -> list[FeatureName]:
+        """The features of which there was a value so far, in the order of the learner's columns."""
+        features = {str(feature): feature for feature in self._columns}
+        return [features[name] for name in getattr(self.learner, "feature_names_in_", ())]
 
     def _columns_of(self, features: Set[FeatureName]) -> Columns:
-        if not self._has_learned:
-            columns = super()._columns_of(features)
+        columns = super()._columns_of(features)
+        if columns is not self._columns:
             _check_names(columns)
-            if not columns:
-                raise ValueError("Found a first row without features; expected at least one.")
-            return columns
-        if not features <= self._columns.keys():
-            unknown = [feature for feature in features if feature not in self._columns]
-            warnings.warn(
-                f"Left out features that the first row did not have: {unknown!r:.200}; expected "
-                "all of them in the first row, None where they are missing.",
-                stacklevel=3,
-            )
-        return self._columns
+        if not columns:
+            raise ValueError("Found a first row without features; expected at least one.")
+        return columns
 
     def _widened(self, columns: Columns) -> Any:
-        return copy(self.learner)
+        return copy(self.learner)  # which adds columns by itself
 
     def _learn_row(self, learner: Any, x: Row, columns: Columns, y: ClfTarget, w: float) -> None:
         learner.learn_one(_row(x, columns), y, w)
@@ -116,14 +118,13 @@ class AutoVVMClassifier(RiverClassifier):
 
     def _table(self, X: Any, columns: Columns) -> Any:
         frame = dataframe.into_frame(X)
-        missing = columns.keys() - set(frame.columns)
-        is_missing = [nw.lit(None).alias(str(feature)) for feature in columns if feature in missing]
-        return with_names(frame).with_columns(*is_missing).select([*map(str, columns)]).to_native()
+        names = [str(feature) for feature in columns if feature in frame.columns]
+        return with_names(frame).select(names).to_native()
 
 
 def _row(x: Row, columns: Columns) -> dict[str, Any]:
-    """Return a row by the names of the learner's columns, None where it has no feature."""
-    return {str(feature): x.get(feature) for feature in columns}
+    """Return a row by the names of the learner's columns, those that are new in their order."""
+    return {str(feature): x[feature] for feature in columns if feature in x}
 
 
 def _check_names(columns: Columns) -> None:

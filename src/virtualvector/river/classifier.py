@@ -13,6 +13,7 @@ from river import base
 from river.base.typing import ClfTarget, FeatureName
 from river.utils import dataframe
 
+from virtualvector.learners.columns import ADD
 from virtualvector.types import Array
 
 Columns = dict[FeatureName, int]
@@ -64,6 +65,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     learner: Any
     class_weight = Parameter()
+    new_columns = Parameter()
 
     def __init__(self, learner: Any) -> None:
         learner._validate_params()
@@ -82,7 +84,7 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"class_weight"}
+        return {"class_weight", "new_columns"}
 
     def learn_one(self, x: Row, y: ClfTarget, w: float = 1.0) -> None:
         """Learn a row.
@@ -210,7 +212,14 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     def _columns_of(self, features: Set[FeatureName]) -> Columns:
         """Return the columns of rows with such features: the same object, if none is new."""
-        return with_new(self._columns, features)
+        columns = with_new(self._columns, features)
+        if columns is not self._columns and self._has_learned and self.new_columns != ADD:
+            new = [feature for feature in columns if feature not in self._columns]
+            raise ValueError(
+                f"Found the features {new!r:.200}; expected those seen so far: "
+                f"{list(self._columns)!r:.200}; or new_columns='add'."
+            )
+        return columns
 
     def _learner_of(self, columns: Columns) -> Any:
         """Return the learner, or, for columns that are new, another one to take its place."""

@@ -15,6 +15,7 @@ from river.utils import dataframe
 from sklearn.base import BaseEstimator
 
 from virtualvector import learners
+from virtualvector.learners.columns import ADD
 from virtualvector.learners.validation import checked_rows
 from virtualvector.river.classifier import Columns, Parameter, RiverClassifier, Row, with_names
 from virtualvector.types import Array, ClassWeight
@@ -78,6 +79,8 @@ class VVMClassifier(LinearClassifier):
     buffer_size, label_noise, margin_noise, merge_pairs, eviction, prior_variance, fit_intercept
     tol, max_sweeps, half_life, class_weight
         As for `virtualvector.VVMClassifier`.
+    new_columns : {"add", "error"}, default="add"
+        What to do with a feature that no row had so far.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class VVMClassifier(LinearClassifier):
         max_sweeps: int = 30,
         half_life: float | None = None,
         class_weight: ClassWeight = None,
+        new_columns: str = ADD,
     ) -> None:
         super().__init__(
             learners.VVMClassifier(
@@ -122,6 +126,7 @@ class VVMClassifier(LinearClassifier):
                 max_sweeps=max_sweeps,
                 half_life=half_life,
                 class_weight=class_weight,
+                new_columns=new_columns,
             )
         )
 
@@ -135,6 +140,8 @@ class ADFClassifier(LinearClassifier):
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, half_life, class_weight
         As for `virtualvector.VVMClassifier`.
+    new_columns : {"add", "error"}, default="add"
+        What to do with a feature that no row had so far.
 
     Examples
     --------
@@ -154,6 +161,7 @@ class ADFClassifier(LinearClassifier):
         fit_intercept: bool = True,
         half_life: float | None = None,
         class_weight: ClassWeight = None,
+        new_columns: str = ADD,
     ) -> None:
         super().__init__(
             learners.ADFClassifier(
@@ -163,6 +171,7 @@ class ADFClassifier(LinearClassifier):
                 fit_intercept=fit_intercept,
                 half_life=half_life,
                 class_weight=class_weight,
+                new_columns=new_columns,
             )
         )
 
@@ -179,6 +188,8 @@ class WindowEPClassifier(LinearClassifier):
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
     class_weight
         As for `virtualvector.VVMClassifier`.
+    new_columns : {"add", "error"}, default="add"
+        What to do with a feature that no row had so far.
 
     Examples
     --------
@@ -205,6 +216,7 @@ class WindowEPClassifier(LinearClassifier):
         max_sweeps: int = 30,
         half_life: float | None = None,
         class_weight: ClassWeight = None,
+        new_columns: str = ADD,
     ) -> None:
         super().__init__(
             learners.WindowEPClassifier(
@@ -217,6 +229,7 @@ class WindowEPClassifier(LinearClassifier):
                 max_sweeps=max_sweeps,
                 half_life=half_life,
                 class_weight=class_weight,
+                new_columns=new_columns,
             )
         )
 

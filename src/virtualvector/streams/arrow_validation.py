@@ -149,8 +149,8 @@ def _texts(name: str, cells: pa.Array, longest: int | None) -> tuple[pa.Array, W
         pass
     every, wrong = raw.to_pylist(), {}
     for entry, text in enumerate(every):
-        if text is not None and (said := _complaint(text, longest)):
-            every[entry], wrong[entry] = None, Problem(name, said)
+        if text is not None and (message := _complaint(text, longest)):
+            every[entry], wrong[entry] = None, Problem(name, message)
     return pa.array(every, kind).view(cells.type), wrong
 
 

@@ -20,6 +20,6 @@ class NothingToLearn(BadInput):
 class Damaged(Exception):
     """A file is not what it says of itself; whoever reads it knows which one it is, and where."""
 
-    def __init__(self, said: str, column: str | None = None) -> None:
-        super().__init__(said)
-        self.said, self.column = said, column
+    def __init__(self, message: str, column: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.column = message, column

@@ -107,7 +107,7 @@ def _with_bad(ids: pa.Table, bad: list[Bad]) -> pa.Table:
 
 def why_not(place: Place, row: int, problem: Problem) -> str:
     """Return where a row stands, and what is wrong with it."""
-    return f"{place(row, problem.column)}: {problem.said}"
+    return f"{place(row, problem.column)}: {problem.message}"
 
 
 def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
@@ -124,11 +124,11 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
             continue
         cells = table[name].to_numpy()  # nulls are nan
         for row in np.flatnonzero(np.isinf(cells)):
-            said = (
+            message = (
                 f"found {cells[row]}; expected a finite number; leave the cell empty where a value "
                 "is missing."
             )
-            wrong.setdefault(int(row), Problem(name, said))
+            wrong.setdefault(int(row), Problem(name, message))
     if plan.label is None:
         return wrong
     labels = table[plan.label]
@@ -138,8 +138,10 @@ def _wrong(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     ends = pc.match_substring(labels, "\0")  # which arrays of texts do not keep at an end
     if pc.any(ends).as_py():
         for row in np.flatnonzero(ends.fill_null(False).to_numpy()):
-            said = f"found {shown(labels[int(row)].as_py())}; expected a class without zero bytes."
-            wrong.setdefault(int(row), Problem(plan.label, said))
+            message = (
+                f"found {shown(labels[int(row)].as_py())}; expected a class without zero bytes."
+            )
+            wrong.setdefault(int(row), Problem(plan.label, message))
     return wrong
 
 

@@ -104,7 +104,7 @@ def _weighed(
         try:
             load = load_of(raw, size, column)
         except Damaged as error:
-            raise Damaged(error.said, name) from error
+            raise Damaged(error.message, name) from error
         if not may_repeat(load.entry, meta.num_rows, column.total_compressed_size):
             raise Damaged(
                 f"found {meta.num_rows:,} rows with texts of up to {load.entry:,} bytes in "

@@ -76,7 +76,7 @@ class Problem(NamedTuple):
     """Why a row is left out."""
 
     column: str | None
-    said: str  # what was found and what was expected
+    message: str  # what was found and what was expected
 
 
 def check_names(place: str, names: Sequence[str]) -> None:

@@ -116,8 +116,8 @@ class Delimited(Text):
             else:
                 yield line, _misfit(len(fields), len(self._header))
         if end < len(chunk.data):
-            said = "found a quote that is not closed; expected its end."
-            yield chunk.after(end).line, Problem(None, said)
+            message = "found a quote that is not closed; expected its end."
+            yield chunk.after(end).line, Problem(None, message)
 
     def number(self, cell: str) -> float | None:
         """Return the number that a cell is, or None."""

@@ -100,11 +100,11 @@ class JsonLines(Text):
     def _row(self, record: Record, plan: Plan) -> Row | Problem:
         for key, cell in record.items():
             if key not in self._keys:
-                said = (
+                message = (
                     "found a key that the first rows do not have; expected theirs (--ignore "
                     f"{argument(key)} leaves it out; --on-error skip leaves such rows out)."
                 )
-                return Problem(key, said)
+                return Problem(key, message)
             if isinstance(cell, Number) and cell in _INFINITE and key in plan.texts:
                 return Problem(key, f"found {cell}; expected a name, or null where it is missing.")
         return super()._row(record, plan)
@@ -133,7 +133,7 @@ class JsonLines(Text):
             for line, record in self.records(chunk):
                 if isinstance(record, Problem):
                     place = place_of(f"{self._name}, line {line}", record.column)
-                    raise BadInput(f"{place}: {record.said}")
+                    raise BadInput(f"{place}: {record.message}")
         raise NothingToLearn(f"{self._name}: found no rows; expected some.")
 
 
@@ -176,14 +176,16 @@ def _record(data: bytes, ignored: frozenset[str]) -> Record | Problem:
         return Problem(None, f"found {len(record):,} keys; expected at most {WIDEST:,}.")
     for key, value in record.items():
         if not is_unicode(key):
-            said = f"found the key {shown(key)}, whose bytes are no UTF-8; expected text in UTF-8."
-            return Problem(None, said)
+            message = (
+                f"found the key {shown(key)}, whose bytes are no UTF-8; expected text in UTF-8."
+            )
+            return Problem(None, message)
         if value is not None and not isinstance(value, str) and key not in ignored:
-            said = (
+            message = (
                 "found a list or an object; expected a number, a text or null (--ignore "
                 f"{argument(key)} leaves it out)."
             )
-            return Problem(key, said)
+            return Problem(key, message)
     return {key: None if key in ignored else value for key, value in record.items()}
 
 

@@ -109,10 +109,10 @@ def check_columns(source: str, columns: Sequence[Column], plan: Plan) -> None:
 def check_plain(source: str, heads: Mapping[str, Sequence[str]]) -> None:
     """Raise if texts that would be categories are dates or numbers, written in some other way."""
     for name, cells in heads.items():
-        said = doubt_in(cells)
-        if said is not None:
+        message = doubt_in(cells)
+        if message is not None:
             option = argument(name)
             raise BadInput(
-                f"{source}, column {quoted(name)}: {said} (--categorical {option} takes them as "
+                f"{source}, column {quoted(name)}: {message} (--categorical {option} takes them as "
                 f"categories, --ignore {option} leaves them out)."
             )

@@ -80,8 +80,8 @@ def _times(
         for row in np.flatnonzero(strange.to_numpy()):
             text = cells[int(row)].as_py().strip(BLANKS)
             if text not in marks:
-                said = f"found {shown(text)}; expected a date or time as 2021-05-06 07:08:09"
-                wrong[int(row)] = Problem(column.name, f"{said}{instead(text, column, plan)}.")
+                message = f"found {shown(text)}; expected a date or time as 2021-05-06 07:08:09"
+                wrong[int(row)] = Problem(column.name, f"{message}{instead(text, column, plan)}.")
     return times, wrong
 
 

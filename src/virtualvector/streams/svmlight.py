@@ -99,8 +99,8 @@ class SvmLight(Text):
             index = _number(key.encode())
             if index not in self._indices:
                 last_index = self._indices.stop - 1
-                said = f"expected indices from {self._indices.start} to {last_index}."
-                return Problem(None, f"found the index {printable(key, 40)}; {said}")
+                message = f"expected indices from {self._indices.start} to {last_index}."
+                return Problem(None, f"found the index {printable(key, 40)}; {message}")
             if index <= last:
                 return Problem(
                     None, f"found the index {index} after {last}; expected them to rise."

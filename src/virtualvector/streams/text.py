@@ -140,7 +140,7 @@ class Text(ABC):
         return [cell if cell is None or is_unicode(cell) else None for cell in cells]
 
     def _why(self, line: int, problem: Problem) -> str:
-        return f"{place_of(f'{self._name}, line {line}', problem.column)}: {problem.said}"
+        return f"{place_of(f'{self._name}, line {line}', problem.column)}: {problem.message}"
 
     def _piece(self, rows: list[Row], lines: list[int], bad: list[Bad], plan: Plan) -> Piece:
         import pyarrow as pa
@@ -168,8 +168,8 @@ class Text(ABC):
             else:
                 doubt = doubt_of(text)
                 what = "; expected a number" if doubt is None else f", {doubt}"
-                said = f"found {shown(cell)}{what}{instead(text, column, plan)}."
-                return Problem(column.name, said)
+                message = f"found {shown(cell)}{what}{instead(text, column, plan)}."
+                return Problem(column.name, message)
         return row
 
     def _place(self, lines: Callable[[], list[int]]) -> Place:

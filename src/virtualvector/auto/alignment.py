@@ -1,0 +1,122 @@
+"""Committees that have come to differ in who there is, brought to the same experts.
+
+While committees learn apart, some of their experts fall asleep, the best one grows, and it gets
+twins that forget. Before such committees are multiplied each gets all experts that there are in
+one of them: of those that it lacks, it knows what the one knows from whom they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from virtualvector.auto.committee import Committee
+from virtualvector.auto.decisions import FRESH_SHARE
+from virtualvector.auto.experts import Expert
+from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto.pool import Pool
+from virtualvector.learners.one_vs_rest import OneVsRest
+
+
+def some_of(committee: Committee, kept: list[int]) -> Committee:
+    """Return a committee of some of its experts."""
+    weights = committee.weights[kept]
+    return replace(
+        committee,
+        experts=tuple(committee.experts[e] for e in kept),
+        posteriors=tuple(committee.posteriors[e] for e in kept),
+        weights=weights if committee.alone else weights / weights.sum(),
+        awake=committee.awake[kept],
+        evidence=committee.evidence[kept],
+        pool=committee.pool.of(kept),
+    )
+
+
+def without_forgetful(committee: Committee) -> Committee:
+    """Return a committee without experts that forget; who they came from gets their part."""
+    if any(expert.half_life is not None for expert in committee.at_start):
+        raise ValueError(
+            "found experts with a half-life; expected none: what each has forgotten of what all "
+            "have in common cannot be put together"
+        )
+    forgetful = np.array([expert.half_life is not None for expert in committee.experts])
+    if not forgetful.any():
+        return committee
+    weights = committee.weights.copy()
+    places = {expert: e for e, expert in enumerate(committee.experts) if committee.awake[e]}
+    for e in np.flatnonzero(forgetful & committee.awake):
+        origin = places.get(committee.experts[e]._replace(half_life=None))
+        if origin is not None:
+            weights[origin] += weights[e]
+    kept = np.flatnonzero(~forgetful).tolist()
+    if not np.any(weights[kept] > 0.0):
+        raise ValueError("found only experts awake that forget; expected another one")
+    pool = committee.pool.without(forgetful)
+    return some_of(replace(committee, weights=weights, pool=pool), kept)
+
+
+def heirs(committees: Sequence[Committee]) -> tuple[Expert, ...]:
+    """Return the experts of all: those of the first one, and whoever has grown elsewhere."""
+    first = committees[0].experts
+    grown = {expert for each in committees for expert in each.experts}.difference(first)
+    of_age = sorted(grown, key=lambda each: (first.index(_origin(each, first)), each.detail))
+    return (*first, *of_age)
+
+
+def aligned(committee: Committee, experts: Sequence[Expert], n_inputs: int) -> Committee:
+    """Return a committee of experts that has room for so many inputs; whoever it lacks is asleep.
+
+    The first of them have to be its own first ones, too.
+    """
+    own = committee.experts
+    # Who began anew may assume the same as who was kept: then the place tells them apart.
+    there = {expert: e for e, expert in enumerate(own)}
+    sources = [
+        e if own[e : e + 1] == (expert,) else there.get(expert, -1)
+        for e, expert in enumerate(experts)
+    ]
+    origins = [
+        e if e >= 0 else there[_origin(expert, own)]
+        for e, expert in zip(sources, experts, strict=True)
+    ]
+    has = np.array(sources) >= 0
+    kept = [e for e in sources if e >= 0]
+    n = len(experts)
+    wide = committee.feature_space._replace(n_inputs=n_inputs)
+    return replace(
+        committee,
+        feature_space=wide,
+        experts=tuple(experts),
+        posteriors=tuple(
+            _grown(committee, e, expert, wide) for e, expert in zip(origins, experts, strict=True)
+        ),
+        weights=np.where(has, 1.0, FRESH_SHARE) * committee.weights[origins],
+        awake=has & committee.awake[origins],
+        evidence=committee.evidence[origins],
+        pool=Pool(np.zeros(n), np.zeros((n, n))).updated(
+            np.flatnonzero(has).tolist(), committee.pool.of(kept)
+        ),
+    )
+
+
+def _origin(expert: Expert, among: Sequence[Expert]) -> Expert:
+    """Return the expert that one has grown from."""
+    while expert not in among and expert.detail > 1:
+        expert = expert._replace(detail=expert.detail // 2)
+    return expert
+
+
+def _grown(committee: Committee, e: int, expert: Expert, wide: FeatureSpace) -> OneVsRest:
+    """Return what an expert would know that has grown from another one, with room for more inputs.
+
+    As if all rows had had zeros there; so it is for who slept when inputs came.
+    """
+    posterior, own = committee.posteriors[e], committee.experts[e]
+    n_weights, n_there = wide.n_weights(own), len(posterior.states[0].mean)
+    if n_there < n_weights:
+        behind = wide.linear_part(own)[0].stop - (n_weights - n_there)
+        posterior = posterior.with_more_weights(behind, n_weights - n_there)
+    n_more = wide.n_weights(expert) - n_weights
+    return posterior.with_more_weights(n_weights - 1, n_more) if n_more else posterior

@@ -1,0 +1,260 @@
+"""Models that were learned apart, as one: no row has to be where another is."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.auto.alignment import aligned, heirs, without_forgetful
+from virtualvector.auto.classifier import AutoVVMClassifier
+from virtualvector.auto.committee import Committee
+from virtualvector.auto.online import Known
+from virtualvector.auto.pooling import mean_trust, multiplied, of_classes, with_moment
+from virtualvector.features.encoder import Encoder
+from virtualvector.features.pooling import Seen, pooled_encoder, same_inputs
+from virtualvector.learners import pooling
+from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
+
+_NO_PART_OF_IT = ("shuffle", "n_jobs")  # parameters that change nothing of what is learned
+# Columns whose mean is further from that of all than so many deviations, or whose deviation is so
+# many times as large, or as small, are told: their weights then mean something else.
+_FAR, _WIDE = 0.5, 2.0
+
+
+def pool(models: Sequence[Any], common: Any = None) -> Any:
+    """Return one model of what several have learned apart, from rows of their own.
+
+    Hospitals, branches or phones each learn a model and share that, but no row. What each has
+    learned since ``common`` is multiplied with it, as if all rows had been learned by one.
+
+    Exact are the product of the Gaussians, and with `EPClassifier`, or a buffer that holds all
+    rows, the result: it is what EP makes of all rows together. Approximate is what each model did
+    before: it has replaced rows by Gaussians that fit what it knew then, not what all know
+    together. The more each has learned on its own since ``common``, the more that shows; pooling
+    often, and going on from there, is what helps (docs/scaling.md has numbers).
+
+    Of `AutoVVMClassifier` all experts are pooled in this way, and so is the trust in them; the
+    means and deviations of columns add up. But each has scaled its rows by what it had seen: where
+    columns differ between the models, their weights do not mean the same, which is warned of.
+
+    Parameters
+    ----------
+    models : sequence of estimators
+        All of one kind, with the same parameters and columns, without a half-life; ``shuffle`` and,
+        except for `AutoVVMClassifier`, ``random_state`` may differ. Classes that were not declared
+        may have come to some only: the others know them as classes that did not come. No row may
+        have been learned by two of them, which cannot be seen here.
+    common : estimator of the same kind, optional
+        The model that all of them went on from with `partial_fit`, or copies of it. By default each
+        has begun with the prior.
+
+    Returns
+    -------
+    estimator
+        A new model, the same to the last bit in whatever order the models come. It can go on
+        learning. A single model gives a copy of itself.
+
+    Raises
+    ------
+    ValueError
+        If the models do not fit together; the message says what differs.
+
+    Examples
+    --------
+    >>> from virtualvector import VVMClassifier, pool
+    >>> from virtualvector.datasets import load_spambase
+    >>> X, y = load_spambase(return_X_y=True, random_state=0)
+    >>> here = VVMClassifier(margin_noise=1.0).partial_fit(X[:1500], y[:1500], classes=[0, 1])
+    >>> there = VVMClassifier(margin_noise=1.0).partial_fit(X[1500:3000], y[1500:3000], [0, 1])
+    >>> both = pool([here, there])
+    >>> both.n_seen_
+    3000
+    >>> [round(model.score(X[3000:], y[3000:]), 3) for model in (here, there, both)]
+    [0.923, 0.926, 0.93]
+    """
+    return pooled(models, common, [f"model {k}" for k in range(len(models))], "common")
+
+
+def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name: str) -> Any:
+    """Pool models, of whatever kind, that errors call by names."""
+    given = [*models, *(() if common is None else (common,))]
+    if not any(isinstance(model, AutoVVMClassifier) for model in given):
+        return pooling.pooled(models, common, names, common_name)
+    called = [*names, common_name]
+    for model, name in zip(given, called, strict=False):
+        if not isinstance(model, AutoVVMClassifier):
+            raise ValueError(
+                f"{name} is of type {type(model).__name__} and others are of type "
+                "AutoVVMClassifier; expected models of one kind"
+            )
+        check_is_fitted(model)
+    given = [copy(model) for model in given]  # which stay as they are, whatever is learned
+    if common is None and len(given) == 1:
+        return given[0]
+    for model, name in zip(given, called, strict=False):
+        _check(model, name)
+    for model, name in zip(given[1:], called[1:], strict=False):
+        check_alike(_described(given[0]), _described(model), called[0], name)
+    known = [model._known for model in given[: len(models)]]
+    start = _start(known) if common is None else given[-1]._known
+    _check_news(known, start, names, common_name)
+    _check_inputs([each.encoder for each in known], names, given[0])
+    result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
+    result.n_features_in_, result._categorical = given[0].n_features_in_, given[0]._categorical
+    if hasattr(given[0], "feature_names_in_"):
+        result.feature_names_in_ = given[0].feature_names_in_
+    result._known = _together(known, start, names)
+    result.classes_ = result._committee.classes
+    _warn_of_scales(known, result._known.encoder, names, given[0])
+    return result
+
+
+def _together(known: Sequence[Known], start: Known, names: Sequence[str]) -> Known:
+    """Return what several know together, of the classes of all."""
+    order = sorted(range(len(known)), key=lambda k: _content(known[k]))
+    known, names = [known[k] for k in order], [names[k] for k in order]
+    all_ = [start.committee, *(each.committee for each in known)]
+    classes = classes_of_all([each.posteriors[0] for each in all_[1:]], names)
+    all_ = [of_classes(without_forgetful(each), classes) for each in all_]
+    if any(not each.takes_new_classes for each in all_):
+        all_ = [each.closed() for each in all_]
+    n_inputs = max(each.feature_space.n_inputs for each in all_)
+    experts = heirs(all_)
+    first, *shards = (aligned(each, experts, n_inputs) for each in all_)
+    seen = [Seen(each.encoder, each.committee.n_rows) for each in known]
+    encoder = pooled_encoder(seen, Seen(start.encoder, start.committee.n_rows))
+    learned = multiplied(shards, first, mean_trust(shards, first))
+    return Known(with_moment(learned), encoder)
+
+
+def _start(known: Sequence[Known]) -> Known:
+    """Return what such models knew before the first row."""
+    committee, encoder = known[0]
+    declared = None if committee.takes_new_classes else committee.classes
+    space = committee.feature_space
+    given = (encoder.categorical, encoder.scaling, encoder.times, encoder.most_statistics)
+    return Known(Committee.start(committee.at_start, space, declared), Encoder(*given))
+
+
+def _check(model: AutoVVMClassifier, name: str) -> None:
+    try:
+        model._check_learned()
+        without_forgetful(model._committee)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _described(model: AutoVVMClassifier) -> dict[str, Any]:
+    """Return all that has to be the same, by name."""
+    columns = getattr(model, "feature_names_in_", None)
+    committee, encoder = model._known
+    space = committee.feature_space
+    left_out = (*_NO_PART_OF_IT, "categorical_features", "experts", "n_classes")
+    parameters = model.get_params(deep=False)
+    return {
+        "kind": type(model).__name__,
+        **{k: v for k, v in parameters.items() if k not in left_out},
+        "number of columns": model.n_features_in_,
+        "names of columns": None if columns is None else columns.tolist(),
+        "kinds of columns": encoder.kinds,
+        "experts": list(committee.at_start),
+        "budget, which depends on how many classes are declared": space.budget,
+        "number of frequencies": space.n_frequencies,
+        "most statistics of a column": encoder.most_statistics,
+    }
+
+
+def _check_news(
+    known: Sequence[Known], start: Known, names: Sequence[str], common_name: str
+) -> None:
+    """Raise for a model that did not go on from the start, or that is another one's copy."""
+    before = start.committee
+    n_before = len(before.experts)
+    contents: dict[bytes, str] = {}
+    for each, name in zip(known, names, strict=True):
+        committee = each.committee
+        if committee.calm_since != before.calm_since:
+            raise ValueError(
+                f"{name} has begun anew at row {committee.calm_since:,}, because its stream had "
+                "changed; expected models whose stream did not"
+            )
+        went_on = committee.experts[:n_before] == before.experts and np.all(
+            committee.evidence[:n_before] <= before.evidence
+        )
+        if committee.n_rows < before.n_rows or not went_on:
+            raise ValueError(
+                f"{name} has learned {committee.n_rows} rows and {common_name} {before.n_rows}, "
+                f"which {name} did not go on from; expected models that did"
+            )
+        if committee.n_rows > before.n_rows:
+            content = _content(each)
+            if content in contents:
+                raise ValueError(
+                    f"{contents[content]} and {name} have learned the same rows; expected each row "
+                    "in one only"
+                )
+            contents[content] = name
+
+
+def _content(known: Known) -> bytes:
+    """Return a digest of what has been learned."""
+    committee, encoder = known
+    numbers = (committee.evidence, committee.weights, committee.corrections, *committee.pool)
+    columns = (encoder.means, encoder.squares, encoder.missing)
+    digest = hashlib.sha256(str(committee.n_rows).encode())
+    for array in (*numbers, *columns):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+def _check_inputs(encoders: Sequence[Encoder], names: Sequence[str], model: Any) -> None:
+    """Raise if an input is one category in one model and another one elsewhere."""
+    places = [f"x{k}" for k in range(model.n_features_in_)]
+    columns = list(getattr(model, "feature_names_in_", places))
+    for encoder, name in zip(encoders[1:], names[1:], strict=True):
+        if same_inputs(encoders[0], encoder):
+            continue
+        first = len(encoder.counts)
+        own, expected = (each.labels(columns)[first:] for each in (encoder, encoders[0]))
+        both = zip(own, expected, strict=False)
+        differing = (i for i, (label, other) in enumerate(both) if label != other)
+        place = next(differing, min(len(own), len(expected)))
+        one, other = (each[place] if place < len(each) else "none" for each in (expected, own))
+        raise ValueError(
+            f"{names[0]} and {name} differ in the order in which categories came: their input "
+            f"{place + 1} of categories is {one!r} and {other!r}; expected the same, as of models "
+            "that went on from a common one which knew all categories"
+        )
+
+
+def _warn_of_scales(
+    known: Sequence[Known], together: Encoder, names: Sequence[str], model: Any
+) -> None:
+    """Warn if a column is on quite another scale in one model than in all together."""
+    if not together.scaling:
+        return
+    deviation = np.sqrt(together.squares)
+    for each, name in zip(known, names, strict=True):
+        own = np.sqrt(each.encoder.squares)
+        far = np.abs(each.encoder.means - together.means) > _FAR * deviation
+        other = (own > _WIDE * deviation) | (_WIDE * own < deviation)
+        (which,) = np.nonzero((far | other) & (each.encoder.counts > 0.0))
+        if len(which):
+            places = [f"x{k}" for k in range(model.n_features_in_)]
+            label = together.labels(list(getattr(model, "feature_names_in_", places)))[which[0]]
+            warnings.warn(
+                f"{name} has {label!r} at {each.encoder.means[which[0]]:.3g} ± {own[which[0]]:.3g} "
+                f"and all together at {together.means[which[0]]:.3g} ± {deviation[which[0]]:.3g}"
+                f"{f', and {len(which) - 1} more columns' if len(which) > 1 else ''}: rows were "
+                "scaled by that, so weights do not mean the same. Models that go on from a common "
+                "one have much the same scales.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return

@@ -1,0 +1,125 @@
+"""From a model and the labels of a store to the model that has learned them.
+
+A pure function of the two: a service that ran through, one that was killed again and again, and
+`vvm learn --from-store` come to the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from virtualvector.evaluation import Tally
+from virtualvector.learners.validation import as_learned
+from virtualvector.serve.monitor import Monitor, said_about
+from virtualvector.serve.rows import Checked, RowFormat
+from virtualvector.serve.store import Labelled, Store
+from virtualvector.streams.bad_input import BadInput
+from virtualvector.values import spelled
+
+if TYPE_CHECKING:
+    from virtualvector.auto.classifier import AutoVVMClassifier
+
+AT_ONCE = 256  # labels: not so many that two drift alarms could be raised
+
+
+class Learned(NamedTuple):
+    """A model that stays as it is, and which labels of a store it has learned."""
+
+    model: AutoVVMClassifier
+    tally: Tally  # of the model file
+    sequence: int  # of the last label
+    monitor: Monitor = Monitor()
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes as texts, in the order of the model's."""
+        return [each if isinstance(each, str) else spelled(each) for each in self._own.tolist()]
+
+    @property
+    def _own(self) -> NDArray[Any]:
+        classes: NDArray[Any] = self.model.classes_
+        return classes
+
+    def probabilities(self, rows: Checked) -> list[dict[str, float]]:
+        """Return the probability of each class for each row."""
+        table, classes = rows.table, self.classes
+        if len(rows.values) == 1 and isinstance(table, np.ndarray):
+            said = [self.model.predict_proba_one(table[0]).tolist()]
+        elif isinstance(table, np.ndarray):
+            names = self.model.feature_names_in_.tolist()
+            said = self.model.predict_proba(dict(zip(names, table.T, strict=True))).tolist()
+        else:
+            said = self.model.predict_proba(table).tolist()
+        return [dict(zip(classes, row, strict=True)) for row in said]
+
+    def label(self, text: Any, may_be_new: bool = False) -> str:
+        """Return a label as the classes are written; raise `BadInput` if it is none of them."""
+        if isinstance(text, bool | int | float):
+            text = spelled(text)
+        classes = self.classes
+        if not isinstance(text, str):
+            raise BadInput(f"label: found {_shortly(text)}; expected one of {_listed(classes)}.")
+        (found,) = as_learned(np.array([text]), np.array(classes), may_be_new=True).tolist()
+        if found not in classes and not may_be_new:
+            raise BadInput(f"label: found {_shortly(text)}; expected one of {_listed(classes)}.")
+        return str(found)
+
+    def after(self, rows: Sequence[Labelled], form: RowFormat) -> Learned:
+        """Return what there is when some more labels have been learned, in their order."""
+        table = form.table([json.loads(row.row) for row in rows])
+        model = copy(self.model)
+        calm = model._committee.calm_since
+        # As vvm learn does it: what learns single rows in place would have to be compiled, too.
+        model.predict_then_learn(table, self._as_classes([row.label for row in rows]))
+        after = self._replace(model=model, sequence=rows[-1].sequence)
+        columns, said = said_about(rows, after.classes)
+        labels = np.array([row.label for row in rows])
+        monitor = self.monitor.with_labels(rows, after.classes)
+        since = model._committee.calm_since
+        if since != calm:
+            monitor = monitor.with_alarm(after.sequence - (model.n_seen_ - since))
+        return after._replace(tally=self.tally.with_rows(labels, said, columns), monitor=monitor)
+
+    def _as_classes(self, labels: list[str]) -> NDArray[Any]:
+        """Return texts as the labels that the model was learned with."""
+        own = dict(zip(self.classes, self._own.tolist(), strict=True))
+        return np.array([own.get(label, label) for label in labels], self._own.dtype)
+
+    def caught_up(self, store: Store, form: RowFormat) -> Learned:
+        """Return what there is when all labels of a store have been learned."""
+        now = self
+        while rows := store.labelled(now.sequence, AT_ONCE):
+            now = now.after(rows, form)
+        return now
+
+    def notes(self, store: str) -> dict[str, Any]:
+        """Return what a model file says about its service."""
+        return {"id": store, "sequence": self.sequence, "monitor": self.monitor.as_dict()}
+
+
+def taken_up(
+    model: AutoVVMClassifier, tally: Tally, notes: Mapping[str, Any] | None, sequence: int
+) -> Learned:
+    """Return what a model file holds; without notes of a service it has learned no label of one."""
+    if notes is None:
+        learned = Learned(model, tally, sequence)
+        return learned._replace(monitor=Monitor(Tally(tuple(sorted(learned.classes)))))
+    try:
+        return Learned(model, tally, int(notes["sequence"]), Monitor.from_dict(notes["monitor"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"the notes of vvm serve in the model file are damaged: {error}.") from error
+
+
+def _shortly(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _listed(classes: Sequence[str]) -> str:
+    return ", ".join(map(repr, classes[:20])) + (" …" if len(classes) > 20 else "")

@@ -1,0 +1,118 @@
+"""The tables of a store, and how a database is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Engine,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from virtualvector.escaping import quoted
+from virtualvector.streams.bad_input import BadInput
+
+PATIENCE = 3  # seconds in which a database has to answer
+VERSION = 1  # of these tables
+
+_tables = MetaData()
+_Number = BigInteger().with_variant(Integer, "sqlite")  # which counts only those up by itself
+
+# One row: which store this is, and the model that its labels lead on from.
+about = Table(
+    "vvm_store",
+    _tables,
+    Column("id", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("columns", Text, nullable=False),  # JSON
+    Column("base_sequence", BigInteger, nullable=False),
+    Column("base_model", LargeBinary, nullable=False),
+)
+
+# What was asked, what was said, and the label once it has come.
+answers = Table(
+    "vvm_answers",
+    _tables,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("row", Text, nullable=False),  # JSON: values in the order of the columns
+    Column("said", Text, nullable=False),  # JSON: the probability of each class
+    Column("learned", BigInteger, nullable=False),  # labels that the model had learned by then
+    Column("asked_at", Float(53), nullable=False),  # seconds since 1970
+    Column("label", Text),
+    Column("labelled_at", Float(53)),
+    Column("sequence", BigInteger, unique=True),  # of labels, in the order they became durable
+)
+Index("vvm_answers_by_time", answers.c.asked_at)
+
+# Labels that contradict one that was acknowledged, kept for a person.
+conflicts = Table(
+    "vvm_conflicts",
+    _tables,
+    Column("id", Text, primary_key=True),
+    Column("label", Text, primary_key=True),
+    Column("came_at", Float(53), nullable=False),
+)
+
+
+def store_beside(model: Path) -> str:
+    """Return the address of the store that a model has by default.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from virtualvector.serve.schema import store_beside
+    >>> store_beside(Path("/srv/outcome.vvm"))
+    'sqlite:////srv/outcome.vvm.store'
+    """
+    return f"sqlite:///{model.absolute()}.store"
+
+
+def open_database(address: str, must_exist: bool = False) -> Engine:
+    """Return the database of an address, with its tables made if it has none."""
+    url = _checked(address)
+    if url.get_backend_name() == "sqlite":
+        if must_exist and not Path(str(url.database)).is_file():
+            raise BadInput(f"{url.database}: no such file; expected a store of vvm serve.")
+        engine = create_engine(url, connect_args={"timeout": PATIENCE})
+        event.listen(engine, "connect", _make_durable)
+    else:
+        wait = {"connect_timeout": PATIENCE, "options": f"-c statement_timeout={PATIENCE}s"}
+        engine = create_engine(url, connect_args=wait, pool_pre_ping=True)
+    _tables.create_all(engine)
+    return engine
+
+
+def _checked(address: str) -> URL:
+    try:
+        url = make_url(address)
+        kind = url.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        kind = ""
+    if kind not in ("sqlite", "postgresql") or (
+        kind == "sqlite" and url.database in (None, "", ":memory:")
+    ):
+        raise BadInput(
+            f"--store {quoted(address.partition('@')[2] or address)}: expected sqlite:///FILE or "
+            "postgresql://USER:PASSWORD@HOST/DATABASE."
+        )
+    return url.set(drivername="postgresql+psycopg") if kind == "postgresql" else url
+
+
+def _make_durable(connection: Any, record: Any) -> None:
+    """Let readers not wait for who writes, and a commit wait until the disk has it."""
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")

@@ -1,0 +1,174 @@
+"""A model that answers, and goes on learning from labels that come later."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from virtualvector.serve.learner import Learner
+from virtualvector.serve.learning import Learned
+from virtualvector.serve.rows import Checked, RowFormat
+from virtualvector.serve.store import Entry, Outcome, Store, StoreLost, Written
+from virtualvector.serve.writer import Overloaded, Writer
+
+compact = json.JSONEncoder(separators=(",", ":")).encode
+
+WAIT = 1.0  # seconds that an answer waits for the store
+
+
+class Answer(NamedTuple):
+    """What is said about a row."""
+
+    id: str
+    label: str  # the most probable class
+    probabilities: dict[str, float]
+    learned: int  # labels of this store that the model has learned
+    kept: bool  # whether a label for the id can come; if not, it has to come with its row
+    left_out: list[str]  # keys of the row that the model does not know
+
+
+class Service:
+    """Answers, labels and learning, whatever way they come in.
+
+    Parameters
+    ----------
+    learner : Learner
+        Which has the latest model.
+    form : RowFormat
+        What rows look like.
+    store : Store
+        Where answers and labels are kept.
+    new_classes : bool
+        Whether a label may be of a class that was never seen.
+    """
+
+    def __init__(
+        self, learner: Learner, form: RowFormat, store: Store, new_classes: bool = False
+    ) -> None:
+        self.learner, self.form, self.new_classes = learner, form, new_classes
+        self.writer = Writer(store)
+        self.unseen: Counter[str] = Counter()  # values of categories that were never learned
+        self.outcomes: Counter[str] = Counter()
+        self.is_stopping = False
+        self._store = store
+
+    def start(self) -> None:
+        """Begin; called where the loop runs."""
+        self.writer.start()
+        self.learner.start()
+
+    def stop(self) -> None:
+        """Write and save everything, and end."""
+        self.is_stopping = True
+        self.writer.stop()
+        self.learner.stop()
+        self._store.close()
+
+    @property
+    def snapshot(self) -> Learned:
+        """The model that answers now."""
+        return self.learner.snapshot
+
+    async def predict(
+        self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
+    ) -> list[Answer | Outcome]:
+        """Return what the model says about rows, and keep it; TAKEN if another row has an id."""
+        checked, entries, said = self._said(rows, ids)
+        written = await self._kept(entries)
+        return [
+            self._answer(entry, own, became, checked)
+            for entry, own, became in zip(entries, said, written, strict=True)
+        ]
+
+    async def learn(
+        self, rows: Sequence[Mapping[str, Any]], labels: Sequence[Any], ids: Sequence[str | None]
+    ) -> list[tuple[str, Outcome]]:
+        """Keep rows and their labels, which will be learned; what was said before is kept, too."""
+        texts = [self.snapshot.label(label, self.new_classes) for label in labels]
+        _, entries, _ = self._said(rows, ids)
+        entries = [entry._replace(label=text) for entry, text in zip(entries, texts, strict=True)]
+        return await self._acknowledged(entries)
+
+    async def label(self, labels: Sequence[tuple[str, Any]]) -> list[tuple[str, Outcome]]:
+        """Keep labels of rows that were asked about, which will be learned."""
+        now = time.time()
+        entries = [
+            Entry(own, now, label=self.snapshot.label(label, self.new_classes))
+            for own, label in labels
+        ]
+        return await self._acknowledged(entries)
+
+    def troubles(self) -> list[str]:
+        """Return what the service cannot do now, in words; nothing if all is well."""
+        found = [f"{what}: {why}" for what, why in self.learner.trouble.items()]
+        if self.writer.lost is not None:
+            found.insert(0, f"labels are refused: the store cannot be written: {self.writer.lost}")
+        return [*found, "stopping"] if self.is_stopping else found
+
+    def _said(
+        self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
+    ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
+        checked, snapshot, now = self.form.check(rows), self.snapshot, time.time()
+        said = snapshot.probabilities(checked)
+        self._count_unseen(checked)
+        entries = [
+            Entry(
+                uuid.uuid4().hex if own is None else own,
+                now,
+                compact(values),
+                compact(each),
+                snapshot.sequence,
+                is_new=own is None,
+            )
+            for own, values, each in zip(ids, checked.values, said, strict=True)
+        ]
+        return checked, entries, said
+
+    def _answer(
+        self, entry: Entry, said: dict[str, float], became: Written | None, checked: Checked
+    ) -> Answer | Outcome:
+        if became is not None and became.outcome is Outcome.TAKEN:
+            return Outcome.TAKEN
+        if became is not None and not entry.is_new and became.said != entry.said:
+            said = json.loads(became.said or "{}")  # at the time
+        likeliest = max(said, key=said.__getitem__)
+        kept = became is not None
+        return Answer(entry.id, likeliest, said, entry.learned, kept, checked.left_out)
+
+    async def _kept(self, entries: list[Entry]) -> Sequence[Written | None]:
+        """Keep answers; where that cannot be done they are given all the same."""
+        none = [None] * len(entries)
+        if self.writer.lost is not None:
+            return none
+        try:
+            done = self.writer.submit(entries)
+        except Overloaded:
+            return none
+        timer = asyncio.get_running_loop().call_later(WAIT, done.cancel)
+        try:
+            return await done
+        except StoreLost:
+            return none
+        except asyncio.CancelledError:
+            if done.cancelled():
+                return none
+            raise
+        finally:
+            timer.cancel()
+
+    async def _acknowledged(self, entries: list[Entry]) -> list[tuple[str, Outcome]]:
+        written = await self.writer.submit(entries)
+        self.outcomes.update(each.outcome.value for each in written)
+        return [(e.id, each.outcome) for e, each in zip(entries, written, strict=True)]
+
+    def _count_unseen(self, checked: Checked) -> None:
+        if any(column.categorical for column in self.form.columns):
+            counts = self.snapshot.model.count_unseen(checked.table).tolist()
+            self.unseen.update(
+                {name: n for name, n in zip(self.form.names, counts, strict=True) if n}
+            )

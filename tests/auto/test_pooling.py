@@ -1,0 +1,228 @@
+"""Committees that were learned apart, as one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import virtualvector
+from virtualvector import ADFClassifier, AutoVVMClassifier, Expert, pool
+from virtualvector.auto.pooling import trust_by_evidence
+from virtualvector.datasets import load_spambase
+from virtualvector.kernels import calibration
+from virtualvector.kernels.calibration import add_log_likelihoods, correct
+from virtualvector.kernels.log_pool import log_pool
+
+FEW = [Expert(None, 1.0), Expert(None, 1.0, label_noise=0.02, buffer_size=3), Expert(0.5, 0.1)]
+
+
+def table(seed, n, n_classes=2):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 4))
+    scores = rows[:, :n_classes] + 0.5 * rng.normal(size=(n, n_classes))
+    return rows, np.array(["a", "b", "c"])[np.argmax(scores, axis=1)]
+
+
+def learned(seed, n=300, n_classes=2, classes=None, **parameters):
+    parameters = {"experts": FEW, "n_frequencies": 10} | parameters
+    return AutoVVMClassifier(**parameters).partial_fit(*table(seed, n, n_classes), classes)
+
+
+def saved(model, path):
+    model.save(path)
+    return path.read_bytes()
+
+
+def test_one_committee_is_given_back(tmp_path):
+    model = learned(0)
+    assert saved(pool([model]), tmp_path / "one") == saved(model, tmp_path / "other")
+
+
+@pytest.mark.filterwarnings("ignore:model . has 'x")
+def test_the_order_of_committees_does_not_change_the_file(tmp_path):
+    models = [learned(seed, 900, 3) for seed in range(3)]
+    one, other = (pool([models[k] for k in order]) for order in ([0, 1, 2], [2, 0, 1]))
+    assert saved(one, tmp_path / "one") == saved(other, tmp_path / "other")
+    again = virtualvector.load(tmp_path / "one")
+    assert again.n_seen_ == 2700
+    rows, labels = table(9, 400, 3)
+    assert again.partial_fit(rows, labels).score(rows, labels) > 0.7
+
+
+def test_an_expert_alone_is_pooled_as_the_learner_that_it_is():
+    tables = [table(seed, 80) for seed in range(3)]
+    alone = {"experts": [Expert(None, 0.5)], "scale": False}
+    committees = [AutoVVMClassifier(**alone).partial_fit(*each) for each in tables]
+    learners = [ADFClassifier(margin_noise=0.5).partial_fit(*each) for each in tables]
+    rows, _ = table(9, 50)
+    expected = pool(learners).predict_proba(rows)
+    assert np.array_equal(pool(committees).predict_proba(rows), expected)
+
+
+def precision_of(model, e):
+    state = model._committee.posteriors[e].states[0]
+    return np.linalg.inv(state.factor.T @ state.factor), state.mean
+
+
+def test_gaussians_of_experts_are_multiplied_and_the_common_one_counts_once():
+    common = learned(0, 600, classes=["a", "b"])
+    models = [learned(0, 600, classes=["a", "b"]).partial_fit(*table(seed, 300)) for seed in (1, 2)]
+    found = pool(models, common)
+    assert found.n_seen_ == 1200
+    for e, expert in enumerate(FEW):
+        if expert.buffer_size:
+            continue
+        (before, m0), *after = (precision_of(each, e) for each in (common, *models))
+        precision = before + sum(own - before for own, _ in after)
+        linear = before @ m0 + sum(own @ mean - before @ m0 for own, mean in after)
+        np.testing.assert_allclose(precision_of(found, e)[0], precision, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            precision_of(found, e)[1], np.linalg.solve(precision, linear), rtol=1e-6, atol=1e-8
+        )
+        evidence = [each.experts_[e]["evidence"] for each in (found, common, *models)]
+        assert evidence[0] == pytest.approx(evidence[2] + evidence[3] - evidence[1])
+
+
+@pytest.mark.filterwarnings("ignore:model . has 'x")
+def test_experts_that_grew_or_slept_in_some_models_are_there_and_do_better_together():
+    X, y = load_spambase(return_X_y=True, random_state=0)
+    models = [AutoVVMClassifier().partial_fit(X[a:b], y[a:b]) for a, b in ((0, 900), (900, 2400))]
+    grown = [{e["detail"] for e in model.experts_} for model in models]
+    asleep = [sum(not e["awake"] for e in model.experts_) for model in models]
+    assert max(grown[1]) > max(grown[0])
+    assert asleep[1] > asleep[0] > 0
+    both = pool(models)
+    assert not any(e["half_life"] for e in both.experts_)
+    assert max(e["detail"] for e in both.experts_) == max(grown[1])
+
+    def loss(model):
+        probabilities = model.predict_proba(X[2400:])
+        return -np.log(probabilities[np.arange(len(X) - 2400), y[2400:].astype(int)]).mean()
+
+    assert loss(both) < min(map(loss, models))
+    assert both.partial_fit(X[2400:2700], y[2400:2700]).n_awake_ <= 8
+
+
+def test_classes_that_only_some_have_seen_are_known_to_all():
+    some, all_ = learned(0, 200, 2), learned(1, 200, 3)
+    both = pool([some, all_])
+    assert both.classes_.tolist() == ["a", "b", "c"]
+    assert both.takes_new_classes_
+    rows, labels = table(2, 500, 3)
+    assert both.score(rows, labels) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (lambda: learned(1, budget=1e6), "model 0 and model 1 differ in budget: None and 10000"),
+        (lambda: learned(1, random_state=3), "differ in random_state: 0 and 3"),
+        (lambda: learned(1, experts=FEW[:2]), "differ in experts: "),
+        (lambda: learned(1, scale=False), "differ in scale: True and False"),
+        (lambda: ADFClassifier().partial_fit(*table(1, 50)), "model 1 is of type ADFClassifier"),
+        (lambda: learned(0), "model 0 and model 1 have learned the same rows"),
+        (
+            lambda: learned(1, experts=[Expert(None, 1.0, half_life=50.0)]),
+            "model 1: found experts with a half-life; expected none",
+        ),
+    ],
+)
+def test_committees_that_do_not_fit_are_refused_by_what_differs(other, words):
+    with pytest.raises(ValueError, match=words):
+        pool([learned(0), other()])
+
+
+def test_a_committee_that_has_not_gone_on_from_the_common_one_is_refused():
+    with pytest.raises(ValueError, match="model 0 has learned 100 rows and common 300, which"):
+        pool([learned(0, 100), learned(1)], common=learned(2))
+
+
+def test_a_committee_that_began_anew_is_refused():
+    rows, labels = table(0, 1500)
+    turned = np.where(labels == "a", "b", "a")
+    changed = learned(1, 1500, classes=["a", "b"]).partial_fit(rows, turned)
+    assert changed._committee.calm_since > 1500
+    with pytest.raises(ValueError, match=r"model 1 has begun anew at row 1,\d\d\d, because"):
+        pool([learned(0, classes=["a", "b"]), changed])
+
+
+def test_categories_that_came_in_another_order_are_refused_unless_there_is_a_common_start():
+    def of(colours, model=None):
+        rows = {"x": np.linspace(0, 1, len(colours)), "colour": colours}
+        model = AutoVVMClassifier(experts=FEW, n_frequencies=10) if model is None else model
+        return model.partial_fit(rows, ["a", "b"] * (len(colours) // 2))
+
+    reds, blues = ["red", "blue"] * 20, ["blue", "red"] * 21
+    with pytest.raises(ValueError, match="input 1 of categories is 'colour = red' and 'colour = b"):
+        pool([of(reds), of(blues)])
+    starts = [of(reds) for _ in range(3)]
+    together = pool([of(reds, starts[0]), of(blues, starts[1])], common=starts[2])
+    assert together.n_seen_ == 122
+    assert together.is_categorical_.tolist() == [False, True]
+
+
+def test_columns_on_other_scales_are_told():
+    (rows, labels), shift = table(1, 300), np.array([0.0, 0.0, 9.0, 0.0])
+    far = AutoVVMClassifier(experts=FEW, n_frequencies=10).partial_fit(rows + shift, labels)
+    with pytest.warns(UserWarning, match=r"model 0 has 'x2' at .* and all together at 4\.\d+ ±"):
+        pool([learned(0), far])
+
+
+def opinions(seed, n, n_experts=3):
+    """Return what experts who are right to some degree say of rows, and what came."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(size=n)
+    came = (rng.random(n) < 1 / (1 + np.exp(-2 * odds))).astype(int)
+    each = odds + 0.8 * rng.normal(size=(n_experts, n))
+    right = 1 / (1 + np.exp(-each))
+    return np.stack([1 - right, right], axis=-1), came
+
+
+def test_exponents_learned_by_shards_are_those_of_one_stream():
+    start, rng = learned(0, 100)._committee, np.random.default_rng(1)
+    covariance = 0.1 * np.eye(3) + 0.02 * rng.normal(size=(3, 1)) * rng.normal(size=3)
+    covariance = 0.5 * (covariance + covariance.T)
+    start = replaced(start, np.full(3, 1 / 3), covariance, start.n_rows)
+    said, came = opinions(2, 900)
+
+    def after(known, rows):
+        mean, covariance = (each.copy() for each in known.pool)
+        n = rows.stop - rows.start
+        log_pool(
+            np.ascontiguousarray(said[:, rows]), came[rows], np.zeros(0), mean, covariance, 1e-6,
+            True, np.zeros((3, 4)), np.zeros((n, 2)),
+        )  # fmt: skip
+        return replaced(known, mean, covariance, known.n_rows + n)
+
+    base = after(start, slice(0, 600))
+    whole = after(base, slice(600, 900))
+    shards = [after(base, slice(a, a + 100)) for a in (600, 700, 800)]
+    found = trust_by_evidence(shards, base, [np.zeros(16)] * 3).pool
+    # Newton's steps are taken from other places, no more: the rest is the algebra of Gaussians.
+    deviations = np.sqrt(np.diagonal(whole.pool.covariance))
+    assert np.all(np.abs(found.mean - whole.pool.mean) < 0.15 * deviations)
+    np.testing.assert_allclose(found.covariance, whole.pool.covariance, rtol=0.05, atol=1e-4)
+    one = trust_by_evidence(shards[:1], base, [np.zeros(16)]).pool
+    np.testing.assert_allclose(one.mean, shards[0].pool.mean, rtol=1e-9)
+    np.testing.assert_allclose(one.covariance, shards[0].pool.covariance, rtol=1e-9, atol=1e-15)
+
+
+def replaced(committee, mean, covariance, n_rows):
+    return replace(committee, pool=type(committee.pool)(mean, covariance), n_rows=n_rows)
+
+
+def test_likelihoods_of_corrections_are_what_moves_their_weights():
+    said, came = opinions(3, 120, 2)
+    powers = np.random.default_rng(0).uniform(0.2, 1.0, 120)
+    weights = calibration.first_weights()
+    before = weights.copy()
+    correct(
+        said, came, powers, calibration.SOURCES, calibration.POWERS, calibration.SHARES, weights,
+        0.0, True, np.zeros((16, 2)), np.zeros((120, 2)),
+    )  # fmt: skip
+    gains = np.zeros(16)
+    add_log_likelihoods(
+        said, came, powers, calibration.SOURCES, calibration.POWERS, calibration.SHARES, gains
+    )
+    moved = np.log(weights / before)
+    np.testing.assert_allclose(gains - gains[0], moved - moved[0], rtol=1e-9, atol=1e-9)

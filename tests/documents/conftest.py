@@ -1,0 +1,1 @@
+from tests.cli.conftest import vvm as vvm

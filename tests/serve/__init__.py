@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("starlette", reason="what a service needs is not installed")

@@ -1,0 +1,144 @@
+"""However a service was interrupted, its model is the one of the labels in their order."""
+
+import json
+import random
+import shutil
+
+import pytest
+
+import virtualvector
+from tests.serve.conftest import learn_all, rows_of
+from virtualvector.cli.mark import marking
+from virtualvector.cli.serve import Keeping
+from virtualvector.persistence import read
+from virtualvector.serve.store import Store
+
+ROWS, LABELS = rows_of(120, seed=2)
+
+
+@pytest.fixture
+def offline(vvm, tmp_path):
+    """Return the bytes of the model that a store leads to."""
+
+    def run(address):
+        done = vvm("learn", "--from-store", address, "--model", "offline.vvm")
+        assert done.code == 0, done.err
+        return (tmp_path / "offline.vvm").read_bytes()
+
+    return run
+
+
+def talk(client, start, stop, seed):
+    """Ask about rows, and send their labels late, twice and in any order."""
+    rng = random.Random(seed)
+    said = client.post("/predict", json={"rows": ROWS[start:stop]}).json()["answers"]
+    sent = [
+        {"id": answer["id"], "label": label}
+        for answer, label in zip(said, LABELS[start:stop], strict=True)
+    ] * 2
+    rng.shuffle(sent)
+    while sent:
+        n_next = rng.randrange(1, 8)
+        assert client.post("/labels", json=sent[:n_next]).status_code == 200
+        sent = sent[n_next:]
+
+
+def test_a_service_and_learning_its_store_offline_come_to_the_same_bytes(
+    serving, model, address, offline
+):
+    for start in (0, 40, 80):  # stopped and started again in between
+        with serving(store=address) as client:
+            talk(client, start, start + 40, seed=start)
+            learn_all(client, start + 40)
+    assert model.read_bytes() == offline(address)
+    notes = read(model).about["store"]
+    assert notes["sequence"] == 120
+
+
+def test_after_a_crash_it_is_rebuilt_to_the_bytes_of_an_uninterrupted_service(
+    serving, model, tmp_path, offline
+):
+    address = f"sqlite:///{tmp_path}/own.store"
+    with serving(store=address) as client:
+        talk(client, 0, 40, seed=0)
+        learn_all(client, 40)
+    checkpoint = model.read_bytes()
+    with serving(store=address) as client:
+        talk(client, 40, 120, seed=1)
+        learn_all(client, 120)
+    whole = model.read_bytes()
+    model.write_bytes(checkpoint)  # as if nothing had been saved since
+    with serving(store=address) as client:
+        learn_all(client, 120)
+    assert model.read_bytes() == whole == offline(address)
+
+
+def test_the_model_is_that_of_learning_the_labels_in_their_order(serving, model, learned):
+    with serving() as client:
+        talk(client, 0, 60, seed=3)
+        learn_all(client, 60)
+        order = client.service._store.labelled(0, 1000)
+    own = virtualvector.load(learned)
+    for row in order:
+        values = dict(zip(own.feature_names_in_, json.loads(row.row), strict=True))
+        own.learn_one(values, row.label)
+    served = virtualvector.load(model)
+    table = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    assert (served.predict_proba(table) == own.predict_proba(table)).all()
+
+
+def test_pruning_changes_nothing_of_what_is_learned(serving, model, tmp_path, offline):
+    twin = shutil.copy(model, tmp_path / "twin.vvm")
+    stores = [f"sqlite:///{tmp_path}/{name}.store" for name in ("whole", "pruned")]
+    for path, store, keeping in (
+        (model, stores[0], Keeping(checkpoint_every=20)),
+        (twin, stores[1], Keeping(checkpoint_every=20, keep_rows=10)),
+    ):
+        for start in (0, 60):
+            with serving(store=store, keeping=keeping, path=path) as client:
+                for k in range(start, start + 60):
+                    body = {"row": ROWS[k], "label": LABELS[k], "id": f"{k}"}
+                    assert client.post("/learn", json=body).status_code == 200
+                learn_all(client, start + 60)
+    table = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    both = [virtualvector.load(path).predict_proba(table) for path in (model, twin)]
+    assert (both[0] == both[1]).all()
+    store = Store(stores[1])
+    assert store.counts()["answers"] == 10
+    assert store.base.sequence == 120
+    store.close()
+    assert offline(stores[1]) == twin.read_bytes()
+
+
+def test_a_model_that_was_learned_elsewhere_is_refused(serving, model, vvm, tmp_path):
+    with serving() as client:
+        client.post("/learn", json={"row": ROWS[0], "label": "good"})
+        learn_all(client, 1)
+    lines = "\n".join(["x0,x1,x2,colour,outcome", "1,2,3,red,good", "3,2,1,blue,bad"])
+    (tmp_path / "more.csv").write_text(lines)
+    assert vvm("learn", "more.csv", "--model", "m.vvm", "--append", "-q").code == 0
+    done = vvm("serve", "--model", "m.vvm")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "learned elsewhere since; expected the model of the store" in done.err
+
+
+def test_a_store_that_lost_labels_is_refused(serving, model, vvm, tmp_path):
+    store = tmp_path / "m.vvm.store"
+    with serving() as client:
+        client.post("/learn", json={"row": ROWS[0], "label": "good"})
+        learn_all(client, 1)
+    before = store.read_bytes()
+    with serving() as client:
+        client.post("/learn", json={"row": ROWS[1], "label": "good"})
+        learn_all(client, 2)
+    store.write_bytes(before)  # from a backup
+    done = vvm("serve", "--model", "m.vvm")
+    assert done.code == 2
+    assert "has learned 2 labels of the store, which has 0 to 1" in done.err
+
+
+def test_only_one_service_has_a_model(serving, model, vvm):
+    with marking(model):
+        done = vvm("serve", "--model", "m.vvm")
+    assert done.code == 1
+    assert "another process is learning it" in done.err

@@ -1,0 +1,69 @@
+"""What `.ci/site.py` finds in the pages of a site."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / ".ci" / "site.py"
+
+
+def load_script():
+    spec = importlib.util.spec_from_file_location("site_check", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["site_check"] = script
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Return what is wrong with a page that has a neighbour, a picture and a style."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "other.html").write_text("<h1 id='here'>x</h1>")
+    (tmp_path / "a b.png").touch()
+
+    def check(page, style=""):
+        (tmp_path / "page.html").write_text(page)
+        (tmp_path / "style.css").write_text(style)
+        return [line.partition(": ")[2] for line in load_script().problems(tmp_path.resolve())]
+
+    return check
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<a href='sub/other.html#here'>x</a><a href='#top' id='top'>x</a>",
+        "<a href='https://example.org/'>x</a><a href='mailto:a@b'>x</a>",
+        "<img src='a%20b.png'><link href='style.css?v=1'><img src='data:image/png;base64,x'>",
+    ],
+)
+def test_what_leads_somewhere_is_right(found, page):
+    assert found(page) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "wrong"),
+    [
+        ("<a href='gone.html'>x</a>", "gone.html: no such file"),
+        ("<a href='#gone'>x</a>", "#gone: no such place on that page"),
+        ("<a href='sub/other.html#gone'>x</a>", "sub/other.html#gone: no such place on that page"),
+        (
+            "<script src='https://cdn.org/x.js'></script>",
+            "https://cdn.org/x.js: loaded from outside",
+        ),
+        ("<link href='//fonts.org/x.css'>", "//fonts.org/x.css: loaded from outside"),
+        ("<p style='background: url(//x.org/y)'>", "//x.org/y: loaded from outside"),
+    ],
+)
+def test_what_leads_nowhere_or_comes_from_outside_is_named(found, page, wrong):
+    assert found(page) == [wrong]
+
+
+def test_a_style_that_comes_from_outside_is_named(found):
+    assert found("<p>", "@import 'https://x.org/y.css';") == [
+        "https://x.org/y.css: loaded from outside"
+    ]
+    assert found("<p>", "/* https://x.org */ p { background: url(y.png) }") == []
