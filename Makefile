@@ -1,6 +1,6 @@
 # Every target does its own set-up in .venv; the machine needs Python 3.11 or newer, pip and make.
 # Another one is chosen by `make test PYTHON=python3.13`, on the path, under pyenv, or as a path.
-# One test also needs Chromium and its driver, and is skipped where there are none.
+# Some tests also need Chromium and its driver, or PostgreSQL, and are skipped where there are none.
 PYTHON ?= python3
 BIN := .venv/bin
 

@@ -133,7 +133,7 @@ def predicted_then_learned(
 
 def known(model: Any, expected: dict[str, str]) -> Any:
     """Return a model as it came to the cluster: lost with a worker, it is there again."""
-    _check_here(expected)
+    check_here(expected)
     return model
 
 
@@ -168,7 +168,7 @@ class Rounds:
     def _of_each(self, count: Callable[[Piece], Any]) -> list[Any]:
         """Return something small of every piece; none is kept for that."""
         lazy = [dask.delayed(count, pure=False)(piece) for piece in self._pieces]
-        with _noticing_loss("while they were counted"):
+        with noticing_loss("while they were counted"):
             found: list[Any] = self._client.gather(self._client.compute(lazy))
         return found
 
@@ -195,7 +195,7 @@ class Rounds:
                     else:
                         shard = self._submit(learned, *task)
                 shards.append(shard)
-            with _noticing_loss(f"from row {spans[0].start} on"):
+            with noticing_loss(f"from row {spans[0].start} on"):
                 model = self._submit(ended, common, shards).result()
             self._unload(spans[-1].stop)
         return Outcome(model, predicted, lengths)
@@ -224,7 +224,8 @@ class Rounds:
 
 
 @contextmanager
-def _noticing_loss(when: str) -> Iterator[None]:
+def noticing_loss(when: str) -> Iterator[None]:
+    """Let the loss of a cluster be told as such."""
     try:
         yield
     except (CancelledError, CommClosedError, KilledWorker) as error:
@@ -236,7 +237,7 @@ def _noticing_loss(when: str) -> Iterator[None]:
 
 def _own(model: Any, expected: dict[str, str]) -> Any:
     """Return a copy to learn with: threads of one process share what they are given."""
-    _check_here(expected)
+    check_here(expected)
     return copy(model)
 
 
@@ -249,7 +250,7 @@ def _saying(place: str) -> Iterator[None]:
         raise ValueError(f"{place}: {error}") from error
 
 
-def _check_here(expected: dict[str, str]) -> None:
+def check_here(expected: dict[str, str]) -> None:
     """Raise if this worker, which may have come late, has other versions than the client."""
     found = environment()
     if found != expected:
