@@ -8,6 +8,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from virtualvector.serve.learner import Learner
@@ -55,6 +56,9 @@ class Service:
         self.unseen: Counter[str] = Counter()  # values of categories that were never learned
         self.outcomes: Counter[str] = Counter()
         self.is_stopping = False
+        # Ids that are made: no other service has the first part, and no other row the second.
+        self._own, self._numbers = uuid.uuid4().hex[:20], count(1)
+        self._has_categories = any(column.categorical for column in form.columns)
         self._store = store
 
     def start(self) -> None:
@@ -118,7 +122,7 @@ class Service:
         self._count_unseen(checked)
         entries = [
             Entry(
-                uuid.uuid4().hex if own is None else own,
+                f"{self._own}-{next(self._numbers)}" if own is None else own,
                 now,
                 compact(values),
                 compact(each),
@@ -167,7 +171,7 @@ class Service:
         return [(e.id, each.outcome) for e, each in zip(entries, written, strict=True)]
 
     def _count_unseen(self, checked: Checked) -> None:
-        if any(column.categorical for column in self.form.columns):
+        if self._has_categories:
             counts = self.snapshot.model.count_unseen(checked.table).tolist()
             self.unseen.update(
                 {name: n for name, n in zip(self.form.names, counts, strict=True) if n}
