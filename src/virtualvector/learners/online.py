@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import TakesTurns, Turn, refuse
+from virtualvector.learners.columns import ERROR
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import Engine, copy_state
 from virtualvector.types import Array, Labels
@@ -248,7 +249,7 @@ class TakesRows(TakesTurns, BaseEstimator):
 
     _route: Any = None  # a `Route`, once something has been learned
     class_weight: Any
-    new_columns: str
+    new_columns: str = ERROR
     classes_: Labels
     n_features_in_: int
     feature_names_in_: Any
