@@ -10,6 +10,7 @@ import numpy as np
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
+from virtualvector.auto.validation import check_room
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns
 from virtualvector.learners.columns import ADD
@@ -129,5 +130,6 @@ class CommitteeRows(TakesRows):
         return self._known.encoder
 
     def _take(self, learned: dict[str, Any]) -> None:
+        check_room(learned["encoder"])
         self._known = Known(learned["committee"], learned["encoder"])
         self._categorical = learned["categorical"]
