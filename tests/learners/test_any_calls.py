@@ -75,12 +75,12 @@ def done(model, call):
     return 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(list(LEARNERS)),
     st.sampled_from(["add", "add", "error"]),
     st.booleans(),
-    st.lists(calls, min_size=1, max_size=8),
+    st.lists(calls, min_size=1, max_size=6),
 )
 def test_a_call_learns_all_of_its_rows_or_none_and_a_prediction_changes_nothing(
     name, how, begun, sequence
