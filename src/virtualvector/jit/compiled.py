@@ -7,7 +7,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numba
 from numba.core import sigutils
@@ -74,6 +74,25 @@ def inlined(function: Function) -> Function:
     """As `compiled`, for a part of an inner loop: every caller gets a copy, which saves calls."""
     part = _Part(function, PartCompiler, forceinline=True)
     return cast("Function", functools.wraps(function)(part))
+
+
+class Dispatched(Protocol):
+    """A compiled function that may have versions."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the version for the first argument."""
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Return what makes a function the version for a kind of named tuple."""
+
+
+def dispatched(function: Callable[..., Any]) -> Dispatched:
+    """As `compiled`, with versions for other kinds of the first argument.
+
+    What `functools.singledispatch` does for Python: ``@function.register(Kind)`` makes what follows
+    the version for named tuples of that kind. Only versions that are called are compiled.
+    """
+    return cast("Dispatched", functools.wraps(function)(_Dispatched(function, PartCompiler)))
 
 
 def jitable(function: Function) -> Function:
@@ -161,3 +180,38 @@ class _Part(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.entry(*arguments)
+
+
+class _Dispatched(_Part):
+    """A function with versions: which one it is, the type of the first argument says."""
+
+    def __init__(self, function: Callable[..., Any], compiler: type[Compiler]) -> None:
+        super().__init__(function, compiler)
+        self._versions: dict[type, _Part] = {}
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function the version for a kind of named tuple."""
+
+        def keep(function: Function) -> Function:
+            self._versions[kind] = _Part(function, PartCompiler)
+            return function
+
+        return keep
+
+    def get_call_template(self, kinds: Any, named_kinds: Any) -> Any:
+        """Return what numba needs to type a call."""
+        version = self._version_for(kinds)
+        if version is None:
+            return super().get_call_template(kinds, named_kinds)
+        return version.get_call_template(kinds, named_kinds)
+
+    def get_overload(self, signature: Any) -> Any:
+        """Return what numba calls."""
+        version = self._version_for(sigutils.normalize_signature(signature)[0])
+        if version is None:
+            return super().get_overload(signature)
+        return version.get_overload(signature)
+
+    def _version_for(self, kinds: Any) -> _Part | None:
+        kind = getattr(kinds[0], "instance_class", None)
+        return None if kind is None else self._versions.get(kind)

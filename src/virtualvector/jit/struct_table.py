@@ -86,6 +86,7 @@ class _TableOf(types.Type):
 
     def __init__(self, kind: types.NamedTuple) -> None:
         super().__init__(name=f"TableOf({kind.instance_class.__name__})")
+        self.instance_class = kind.instance_class
         self.fields = {
             name: _TableOf(field) if isinstance(field, types.NamedTuple) else field
             for name, field in zip(kind.fields, kind.types, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from virtualvector.kernels.tiles import (
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.approximation import lost_digits, smallest_left, write_pulls
 from virtualvector.posterior.gaussian import Gaussian, gaussian
+from virtualvector.posterior.low_rank import low_rank_margins
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState
 from virtualvector.posterior.point import write_points
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State, copy_state, empty_state
@@ -64,7 +67,7 @@ def _room_for_tiles(n_weights: int) -> list[Array]:
     return aligned_zeros((LANES, n_weights), (LANES,), (tile,), (tile,), (LANES,), (LANES,))
 
 
-def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
+def predicted_margins(state: AnyState, rows: Any, margin_noise: float) -> Array:
     """Return the same for q̃ of a state, to the last bit as `Engine.predict` and `learn` find it.
 
     The state has nothing deferred, as those have that `learn` returns.
@@ -80,6 +83,8 @@ def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
     >>> bool(-events.margin[0] == predicted_margins(state, rows, 0.0)[2])
     True
     """
+    if isinstance(state, LowRankState):
+        return low_rank_margins(state, rows, margin_noise)
     if len(state.weight_mean):
         return standardised_margins(
             Gaussian(state.weight_mean, state.weight_factor), rows, margin_noise
