@@ -1,6 +1,6 @@
 # Every target does its own set-up in .venv; the machine needs Python 3.11 or newer, pip and make.
 # Another one is chosen by `make test PYTHON=python3.13`, on the path, under pyenv, or as a path.
-# One test also needs Chromium and its driver, and is skipped where there are none.
+# Some tests also need Chromium and its driver, or PostgreSQL, and are skipped where there are none.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -11,7 +11,7 @@ version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
 
-.PHONY: demo test test-versions faults lint kernels docs bench performance streams picture clean
+.PHONY: demo test test-versions faults lint kernels docs dist bench performance streams picture clean
 
 ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
 .PHONY: .venv/bin/python  # it is of another Python, and made again
@@ -45,13 +45,19 @@ docs: .venv/.documenting  ## the site: build/docs/index.html
 	$(BIN)/sphinx-build -W -q -b html -d build/doctrees docs build/docs
 	$(BIN)/python .ci/site.py build/docs
 
+dist: .venv/.releasing  ## wheel and sdist in build/dist, with what they should have
+	rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist >/dev/null
+	$(BIN)/twine check --strict build/dist/*
+	$(BIN)/python .ci/release.py build/dist
+
 bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
 	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed
 
-performance: bench  ## the README's section on speed, from such a run
+performance: bench  ## docs/speed.md, from such a run
 	mkdir -p docs/speed
 	cp build/speed/speed.json build/speed/*.png docs/speed
-	.venv-bench/bin/python benchmarks/bench.py --readme docs/speed/speed.json
+	.venv-bench/bin/python benchmarks/bench.py --page docs/speed/speed.json
 
 streams: .venv-bench/.installed  ## AutoVVM and baselines on many streams; half an hour at first
 	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/predictions
@@ -78,6 +84,10 @@ clean:
 
 .venv/.documenting: .venv/.developing
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+.venv/.releasing: .venv/.developing
+	$(BIN)/python -m pip install --quiet --editable ".[release]"
 	touch $@
 
 .venv-bench/.installed: pyproject.toml

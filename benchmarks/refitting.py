@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rivals import LEARNERS, Array, Learner, Said, codes_of, numbers
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
@@ -33,8 +32,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from baselines import LEARNERS, Array, Learner, Predictions, codes_of, numbers
 from online import ask, chosen, figures
 from streams import HELD_OUT, SEED, STREAMS, Stream, load
+from virtualvector import AutoVVMClassifier
 
 GROWTH = 1.1
 FIRST = 20  # rows before the first fit; until then the classes have the frequencies so far
@@ -79,19 +80,19 @@ def refits(n_rows: int) -> list[int]:
     return [n for n in found if n < n_rows]
 
 
-def ask_refitted(fit: Callable[[Array, Any], Any], stream: Stream) -> Said:
+def ask_refitted(fit: Callable[[Array, Any], Any], stream: Stream) -> Predictions:
     """Return what a batch learner says of each row; of rare classes, what Laplace's rule says."""
     rows, codes, n_classes = numbers(stream.X).to_numpy(), codes_of(stream), len(stream.classes)
-    said = np.empty((len(codes), n_classes))
+    predicted = np.empty((len(codes), n_classes))
     start = process_time()
     so_far = np.cumsum(np.eye(n_classes)[codes], axis=0) + 1.0
-    said[0] = 1.0 / n_classes
-    said[1:FIRST] = so_far[: FIRST - 1] / so_far[: FIRST - 1].sum(axis=1, keepdims=True)
+    predicted[0] = 1.0 / n_classes
+    predicted[1:FIRST] = so_far[: FIRST - 1] / so_far[: FIRST - 1].sum(axis=1, keepdims=True)
     times = [*refits(len(codes)), len(codes)]
     for at, until in pairwise(times):
         rates = so_far[at - 1] / so_far[at - 1].sum()
-        said[at:until] = _predicted(fit, rows, codes, at, until, rates)
-    return Said(said, process_time() - start)
+        predicted[at:until] = _predicted(fit, rows, codes, at, until, rates)
+    return Predictions(predicted, process_time() - start)
 
 
 def _predicted(
@@ -100,19 +101,29 @@ def _predicted(
     """Fit the rows of classes that came often enough to be in every fold; predict those to come."""
     counts = np.bincount(codes[:at], minlength=len(rates))
     often = np.flatnonzero(counts >= FOLDS)
-    said = np.tile(rates, (until - at, 1))
+    predicted = np.tile(rates, (until - at, 1))
     if len(often) < 2:
-        return said
+        return predicted
     there = np.isin(codes[:at], often)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits that have not converged
         model = fit(rows[:at][there], codes[:at][there])
-        said[:, often] = model.predict_proba(rows[at:until]) * rates[often].sum()
-    return said
+        predicted[:, often] = model.predict_proba(rows[at:until]) * rates[often].sum()
+    return predicted
+
+
+def once(stream: Stream) -> Predictions:
+    """Ask AutoVVM alone: who of its experts would have been best is not asked here."""
+    model = AutoVVMClassifier()
+    start = process_time()
+    predictions = model.predict_then_learn(stream.X, stream.y, classes=stream.classes)
+    return Predictions(predictions.probabilities, process_time() - start)
 
 
 def learner(name: str) -> Learner:
     """Return a learner as ``online.ask`` takes it."""
+    if name == "AutoVVM":
+        return Learner(once, LEARNERS[name].code)
     if name not in BATCH:
         return LEARNERS[name]
     return Refitted(lambda stream: ask_refitted(BATCH[name], stream))
@@ -161,8 +172,10 @@ def main(arguments: list[str] | None = None) -> int:
             stream = stream if options.rows is None else stream.first(options.rows)
             for name in names:
                 print(f"{stream.name}, {len(stream.y)} rows: {name}", file=sys.stderr, flush=True)
-                said = ask(name, learner(name), stream, options.cache)
-                found.append({"stream": stream.name, "learner": name, **figures(stream, said)})
+                predictions = ask(name, learner(name), stream, options.cache)
+                found.append(
+                    {"stream": stream.name, "learner": name, **figures(stream, predictions)}
+                )
     print_table(pd.DataFrame(found))
     return 0
 

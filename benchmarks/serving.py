@@ -1,12 +1,14 @@
 """Requests per second and latency of `vvm serve`, beside the same stack answering a constant.
 
     python benchmarks/serving.py --seconds 10
+    python benchmarks/serving.py --soak 600
 
 Needs wrk (Debian's package), which is the client in a process of its own. The model has learned
 Spambase; every request asks about one of its rows. Three servers are measured in turn, several
 times, and the best of each is kept: one that answers a constant with Starlette and uvicorn, the
 service, and the service while 500 labels a second come. Beside rates there is the processor time
-that each server takes for a request, which other work on the machine disturbs less.
+that each server takes for a request, which other work on the machine disturbs less. With --soak
+the service alone is kept busy for so long, labels included, and its memory is looked at.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ request = function()
 end
 """
 
+PORT = 8790
 LABELS_PER_SECOND = 500
 AT_ONCE = 50  # labels in a request
 
@@ -69,11 +72,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument("--learner", default="auto", help="of vvm learn")
+    parser.add_argument("--soak", type=float, help="seconds to watch the memory for, instead")
     parser.add_argument("--store", help="another address than a SQLite file")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = prepare(folder)
+        rows = prepare(folder, options.learner)
+        if options.soak:
+            soak(folder, rows, options)
+            return
         kinds = ("constant", "service", "service, 500 labels a second")
         best: dict[str, Load] = {}
         for _ in range(options.rounds):
@@ -94,13 +102,14 @@ def main() -> None:
             )
 
 
-def prepare(folder: Path) -> list[dict[str, object]]:
+def prepare(folder: Path, learner: str) -> list[dict[str, object]]:
     """Learn Spambase, and write the bodies of requests."""
     from virtualvector.streams.table import read
 
     vvm = Path(sys.executable).with_name("vvm")
     model = folder / "m.vvm"
-    subprocess.run([vvm, "learn", "spambase", "--model", model, "--quiet"], check=True)
+    command = [vvm, "learn", "spambase", "--model", model, "--learner", learner, "--quiet"]
+    subprocess.run(command, check=True)
     stream = read("spambase")
     rows = [
         {"row": dict(zip(stream.columns, row, strict=True)), "label": label}
@@ -112,18 +121,36 @@ def prepare(folder: Path) -> list[dict[str, object]]:
     return rows
 
 
+def serving(folder: Path, options: object) -> list[str]:
+    """Return the command of a service of a fresh model and store."""
+    for old in folder.glob("*.store*"):
+        old.unlink()
+    (folder / "live.vvm").write_bytes((folder / "m.vvm").read_bytes())
+    vvm = Path(sys.executable).with_name("vvm")
+    command = [str(vvm), "serve", "--model", str(folder / "live.vvm"), "--port", str(PORT)]
+    return [*command, "--store", options.store] if options.store else command
+
+
+def soak(folder: Path, rows: list[dict[str, object]], options: object) -> None:
+    """Keep a service busy, and print what memory it has."""
+    command = [*serving(folder, options), "--keep-rows", "20000"]
+    with server(command, PORT) as process, labels(PORT, rows, True):
+        n_requests, began = 0, time.monotonic()
+        while time.monotonic() - began < options.soak:
+            said = shoot(folder, PORT, options.soak / 10, options.connections)
+            n_requests += int(re.search(r"(\d+) requests in", said)[1])
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            memory = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+            seconds = time.monotonic() - began
+            print(f"{seconds:5.0f} s, {n_requests:9,} requests, {memory:5.0f} MB", flush=True)
+
+
 def measure(folder: Path, kind: str, rows: list[dict[str, object]], options: object) -> Load:
-    port = 8790
+    port = PORT
     if kind == "constant":
         command = [sys.executable, "-c", CONSTANT, str(port)]
     else:
-        for old in folder.glob("*.store*"):
-            old.unlink()
-        (folder / "live.vvm").write_bytes((folder / "m.vvm").read_bytes())
-        vvm = Path(sys.executable).with_name("vvm")
-        command = [str(vvm), "serve", "--model", str(folder / "live.vvm"), "--port", str(port)]
-        if options.store:
-            command += ["--store", options.store]
+        command = serving(folder, options)
     with server(command, port) as process, labels(port, rows, "labels" in kind):
         shoot(folder, port, 2.0, options.connections)  # to warm up
         before = processor_seconds(process.pid)
@@ -133,8 +160,8 @@ def measure(folder: Path, kind: str, rows: list[dict[str, object]], options: obj
     failed = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
     return Load(
         float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]),
-        milliseconds(re.search(r"50%\s+(\S+)", said)[1]),
-        milliseconds(re.search(r"99%\s+(\S+)", said)[1]),
+        milliseconds(re.search(r"\n\s+50%\s+(\S+)", said)[1]),
+        milliseconds(re.search(r"\n\s+99%\s+(\S+)", said)[1]),
         1e6 * used / n_requests,
         int(failed[1]) if failed else 0,
     )

@@ -45,6 +45,7 @@ _TIME = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _EPOCH = dt.datetime(1970, 1, 1)
+_FIRST_DAY = _EPOCH.toordinal()
 _MICROSECOND = dt.timedelta(microseconds=1)
 _FIRST, _LAST = ((each - _EPOCH) // _MICROSECOND for each in (dt.datetime.min, dt.datetime.max))
 _PER_MICROSECOND = {"W": 604_800_000_000, "D": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000,
@@ -175,7 +176,9 @@ def time_in(text: str) -> int | None:
 def _microseconds(moment: dt.datetime) -> int:
     if moment.tzinfo is not None:
         moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
-    return (moment - _EPOCH) // _MICROSECOND
+    # By its parts: a difference of pandas' times takes forty times as long.
+    minutes = (moment.toordinal() - _FIRST_DAY) * 1440 + moment.hour * 60 + moment.minute
+    return (minutes * 60 + moment.second) * 1_000_000 + moment.microsecond
 
 
 def time_of(value: Any) -> int | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from virtualvector import AutoVVMClassifier, Expert
+from virtualvector.auto.experts import usual_budget
 from virtualvector.datasets import load_thyroid
 
 
@@ -52,3 +53,15 @@ def test_an_expert_that_cannot_be_is_named(expert, told):
 def test_a_committee_has_experts():
     with pytest.raises(ValueError, match="experts: found none"):
         AutoVVMClassifier(experts=[]).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_more_budget_is_for_those_who_grow_and_not_for_a_wider_start():
+    rows, labels = np.random.default_rng(0).normal(size=(4, 5)), [0, 1, 0, 1]
+    usual, tenfold, tenth = (
+        AutoVVMClassifier(budget=share * usual_budget(5, 2)).partial_fit(rows, labels, [0, 1])
+        for share in (1.0, 10.0, 0.1)
+    )
+    spaces = [model._committee.feature_space for model in (usual, tenfold, tenth)]
+    assert usual._committee.at_start == tenfold._committee.at_start
+    assert spaces[0].n_frequencies == spaces[1].n_frequencies > spaces[2].n_frequencies
+    assert spaces[1].budget == 10 * spaces[0].budget

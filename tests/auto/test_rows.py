@@ -141,6 +141,28 @@ def test_dicts_are_rows_of_a_data_frame(classes):
         np.testing.assert_array_equal(model.predict_proba_one(table.iloc[t].tolist()), expected[t])
 
 
+@pytest.mark.parametrize("scale", [True, False])
+def test_rare_categories_and_times_as_texts_have_the_bits_of_a_table(scale):
+    """Categories beyond the first eight of a column have statistics, which rows change."""
+    rng = np.random.default_rng(3)
+    towns = np.array([f"town {k}" for k in range(14)])
+    table = pd.DataFrame({"town": rng.choice(towns, 300), "n": rng.normal(size=300)})
+    table["kind"] = rng.choice(["a", "b", None], 300)
+    if scale:
+        days = np.datetime64("2024-01-01") + rng.integers(900, size=300)
+        table["day"] = days.astype(str)
+    labels = rng.choice(3, 300, p=[0.6, 0.3, 0.1])
+    labels[:3] = [0, 1, 0]  # the third class comes later
+    model = few(scale=scale).partial_fit(table[:2], labels[:2])
+    whole = copy.copy(model).partial_fit(table[2:], labels[2:])
+    rows = as_dicts(table)
+    assert contents_of(one_by_one(model, rows[2:], labels[2:])) == contents_of(whole)
+    assert model._encoder.statistics.n_inputs > 0
+    expected = whole.predict_proba(table)
+    for t in (0, 5, 100, 299):
+        np.testing.assert_array_equal(model.predict_proba_one(rows[t]), expected[t])
+
+
 def test_the_first_row_of_all_may_be_a_dict_and_types_the_columns():
     row = {"amount": 12.0, "country": "NO", "member": True, "when": dt.datetime(2024, 5, 6), "n": 3}
     model = few().learn_one(row, "yes")

@@ -2,13 +2,14 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 from virtualvector import Expert
 from virtualvector.auto.experts import DEFAULT, check_expert, usual_experts
 from virtualvector.auto.feature_space import FeatureSpace
-from virtualvector.kernels.views import SQUARE
+from virtualvector.kernels.views import SQUARE, straighten
 
 
 def space(n_inputs=7, n_numbers=5, n_frequencies=40):
@@ -26,6 +27,30 @@ def test_squares_are_those_of_numbers_less_one_before_the_inputs():
     np.testing.assert_array_equal(seen[:, 5:], rows())
     assert space().n_weights(Expert(None, 1.0, squares=True)) == seen.shape[1] + 1
     assert space().linear_part(Expert(None, 1.0, squares=True)) == (slice(5, 12), 1.0)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-12, 0.3, -2.0, 5.0, -90.0, 99.9, 100.1, 700.0, -1e6])
+@pytest.mark.parametrize("reach", [1.0, 3.0, 50.0])
+def test_numbers_are_straightened_to_the_asinh_of_a_longer_reach(x, reach):
+    with mpmath.workdps(50):
+        size = min(abs(x), 1000.0)  # beyond that it is a straight line
+        far = reach * (mpmath.asinh(mpmath.sinh(size) / reach) + abs(x) - size)
+        expected = float(mpmath.sign(x) * far)
+    # Inputs need no more than 14 digits behind the point, as those of `scale_rows`.
+    assert straighten(x, reach) == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize("squares", [False, True])
+def test_numbers_that_were_scaled_count_as_they_are_within_the_reach_of_an_expert(squares):
+    scaled = space()._replace(n_scaled=4)
+    expert = Expert(None, 1.0, squares=squares, reach=3.0)
+    deviations = rows()
+    inputs = np.hstack([np.arcsinh(deviations[:, :4]), deviations[:, 4:]])
+    seen = scaled.look([scaled.view(expert)], inputs)[scaled.view(expert)]
+    expected = np.hstack([3.0 * np.arcsinh(deviations[:, :4] / 3.0), deviations[:, 4:]])
+    np.testing.assert_allclose(seen[:, 5 * squares :], expected, rtol=1e-12)
+    if squares:
+        np.testing.assert_allclose(seen[:, :5], SQUARE * (expected[:, :5] ** 2 - 1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("columns", [1, 2])

@@ -1,9 +1,15 @@
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy
+import pyarrow
 import pytest
+import scipy
+import sklearn
 import typer
 from typer.testing import CliRunner
 
@@ -22,7 +28,19 @@ def run(*arguments):
 
 def test_the_version_is_that_of_the_package():
     done = run("--version")
-    assert (done.exit_code, done.stdout) == (0, f"vvm {__version__}\n")
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"vvm {__version__}\n")
+
+
+def test_the_version_says_what_a_report_of_a_bug_needs(monkeypatch):
+    lines = dict(line.split(" ", 1) for line in run("--version").stdout.splitlines())
+    assert lines["python"].startswith(".".join(map(str, sys.version_info[:3])))
+    assert lines["platform"] == platform.platform()
+    for module in (numpy, scipy, numba, pyarrow):
+        assert lines[module.__name__] == module.__version__
+    assert lines["scikit-learn"] == sklearn.__version__
+    monkeypatch.setattr("virtualvector.cli.version.PACKAGES", ("no-such-package",))
+    assert run("--version").stdout.splitlines()[-1] == "no-such-package is not installed"
 
 
 VERBS = ("learn", "predict", "evaluate", "inspect", "datasets", "compare", "reproduce")

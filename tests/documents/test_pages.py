@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import lines_of
-from tests.documents.pages import ROOT, Reader, pages
+from tests.documents.pages import ROOT, Reader, blocks_of, pages
 
 
 def write(name, lines):
@@ -70,14 +70,34 @@ def models_apart():
         default_client().close()
 
 
+@contextmanager
+def orders():
+    """What first_steps.md writes."""
+    blocks = blocks_of((ROOT / "docs" / "first_steps.md").read_text())
+    for block in (block for block in blocks if "open(" in block.text):
+        exec(block.text, {})
+    with open("orders.csv") as file, open("more.csv", "w") as more:
+        more.writelines(file.readlines()[:200])
+    yield {}
+
+
+@contextmanager
+def tables_of_another_time():
+    with tables() as names:
+        write("more.csv", lines_of(50, seed=9))
+        yield names
+
+
 BEFORE = {
     "README.md": tables,
+    "coming_from.md": tables_of_another_time,
+    "commands.md": orders,
     "files.md": one_model,
     "scaling.md": models_apart,
 }
 NEEDS = {"river.md": "river", "scaling.md": "distributed", "coming_from.md": "river"}
 # Pages that are there to be followed, and would be no use without.
-SHOW = {"README.md": 15, "river.md": 6, "scaling.md": 3}
+SHOW = {"README.md": 15, "coming_from.md": 7, "commands.md": 17, "river.md": 6, "scaling.md": 3}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

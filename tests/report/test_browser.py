@@ -47,7 +47,7 @@ def browser():
         "--no-sandbox",  # which root cannot have
         "--disable-dev-shm-usage",
         "--disable-gpu",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

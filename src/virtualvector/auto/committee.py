@@ -44,6 +44,7 @@ class Committee:
     evidence: Array  # log-probability that each gave to what came while it was awake
     pool: Pool
     corrections: Array  # how much each way to correct the mix, or the pool, is trusted
+    counts: Array  # rows of each class since the last alarm
     drift: DriftDetector
     history: History
     n_rows: int = 0
@@ -67,6 +68,7 @@ class Committee:
             evidence=np.zeros(n),
             pool=Pool.start(n),
             corrections=calibration.first_weights(),
+            counts=np.zeros(0 if classes is None else len(classes)),
             drift=DriftDetector(),
             history=History(),
         )
@@ -85,6 +87,17 @@ class Committee:
     def alone(self) -> bool:
         """Whether there is one expert only, with whom nothing is mixed, corrected or changed."""
         return len(self.at_start) == 1
+
+    @property
+    def calm_rows(self) -> float:
+        """Rows since the last alarm: as many as would say as much of two classes alike.
+
+        Where one class is rare, most rows say next to nothing of who is right: n rows of classes
+        with frequencies f count as n · min(1, −Σ f log₂ f).
+        """
+        n = self.counts.sum()
+        there = self.counts[self.counts > 0.0]
+        return float(n * min(1.0, (there / n * np.log2(n / there)).sum())) if n else 0.0
 
     @computed_once
     def operations(self) -> float:
@@ -114,7 +127,12 @@ class Committee:
 
     def welcome(self, label: Labels) -> Committee:
         """Add a class that has not been seen so far."""
-        return replace(self, posteriors=tuple(each.welcome(label) for each in self.posteriors))
+        place = int(np.searchsorted(self.classes, label[0])) if len(self.classes) else 0
+        return replace(
+            self,
+            posteriors=tuple(each.welcome(label) for each in self.posteriors),
+            counts=np.insert(self.counts, place, 0.0),
+        )
 
     def operations_of(self, expert: Expert) -> float:
         """Return about how many multiplications an expert takes for a row."""

@@ -55,6 +55,7 @@ def _begin_anew(committee: Committee) -> Committee:
         pool=committee.pool.without(_all_but(committee, kept)).of(kept).joined(n, 0),
         calm_since=committee.n_rows,
         grown_at=committee.n_rows,
+        counts=np.zeros_like(committee.counts),
     )
 
 
@@ -65,8 +66,7 @@ def _put_to_sleep(committee: Committee, spared: int | None, n_more: int = 0) -> 
     forget, who has grown last. In any case the budget is kept, once all have had time to show what
     they can.
     """
-    calm = committee.n_rows - committee.calm_since
-    share = max(FEWEST, min(1.0, (PATIENCE / calm) ** 0.5))
+    share = max(FEWEST, min(1.0, (PATIENCE / max(committee.calm_rows, PATIENCE)) ** 0.5))
     most = max(1, int(share * len(committee.experts))) + n_more
     order = _order(committee)
     if spared is not None and spared != order[0]:
@@ -107,8 +107,11 @@ def _fork(committee: Committee) -> Committee:
     best = _best(committee)
     expert, posterior = committee.experts[best], committee.posteriors[best]
     twins = [expert._replace(half_life=half_life) for half_life in HALF_LIVES]
-    calm = committee.n_rows - committee.calm_since
-    if calm < JOINING or expert.half_life is not None or twins[0] in committee.experts:
+    if (
+        committee.calm_rows < JOINING
+        or expert.half_life is not None
+        or twins[0] in committee.experts
+    ):
         return committee
     if committee.operations_of(expert) > TOO_MUCH * committee.feature_space.budget:
         return committee
@@ -122,7 +125,7 @@ def _grow(committee: Committee) -> Committee:
     best = _best(committee)
     expert = committee.experts[best]
     larger = expert._replace(detail=2 * expert.detail)
-    too_soon = committee.n_rows - max(committee.calm_since, committee.grown_at) < JOINING
+    too_soon = min(committee.calm_rows, committee.n_rows - committee.grown_at) < JOINING
     if expert.bandwidth is None or too_soon or larger in committee.experts:
         return committee
     cost, budget = committee.operations_of(larger), committee.feature_space.budget

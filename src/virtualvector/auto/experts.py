@@ -41,6 +41,9 @@ class Expert(NamedTuple):
         How many columns each Fourier feature sees, taken at random; 0: all.
     squares : bool, default=False
         Whether it sees the squares of numbers too; without Fourier features only.
+    reach : float, default=1.0
+        Deviations up to which numbers count as they are, in proportion; without Fourier features
+        only, and of numbers that were scaled.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Expert(NamedTuple):
     eviction: str = "divergence"
     columns: int = 0
     squares: bool = False
+    reach: float = 1.0
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
@@ -120,6 +124,8 @@ def check_expert(expert: Expert) -> None:
         )
     if expert.squares and bandwidth is not None:
         raise ValueError(f"found squares with bandwidth = {bandwidth!r}; expected None")
+    if not (1.0 <= expert.reach < math.inf and (expert.reach == 1.0 or bandwidth is None)):
+        raise ValueError(f"found reach = {expert.reach!r}; expected 1, or more without a bandwidth")
     for name in ("buffer_size", "merge_pairs", "columns"):
         if not isinstance(getattr(expert, name), Integral):
             raise ValueError(f"found {name} = {getattr(expert, name)!r}; expected a whole number")
@@ -144,6 +150,8 @@ def describe(expert: Expert) -> str:
     words = [curved if expert.bandwidth is None else f"rbf ×{expert.bandwidth:g}"]
     if expert.columns:
         words.append(f"{expert.columns} column{'s' * (expert.columns > 1)} each")
+    if expert.reach != 1.0:
+        words.append(f"reach {expert.reach:g}")
     words.append(f"s² {expert.margin_noise:g}")
     if expert.label_noise:
         words.append(f"ε {expert.label_noise:g}")
@@ -207,10 +215,10 @@ def affordable_frequencies(
 # Little noise or much, planes or curves of one column, of two or of all. What is in the list was
 # picked by how well the pool of it does on the streams of benchmarks/streams.py.
 DEFAULT = (
-    Expert(None, 1.0, buffer_size=3),
+    Expert(None, 1.0, buffer_size=3, reach=8.0),
     Expert(None, 1.0, label_noise=0.02),
     Expert(None, 3.0, label_noise=0.02),
-    Expert(None, 1.0, label_noise=0.02, squares=True),
+    Expert(None, 1.0, label_noise=0.02, squares=True, reach=3.0),
     Expert(0.5, 0.1),
     Expert(0.5, 0.01),
     Expert(0.25, 0.1, label_noise=0.02, columns=1),

@@ -28,6 +28,7 @@ class View(NamedTuple):
     n_frequencies: int
     columns: int = 0  # that each frequency sees; 0: all
     squares: bool = False
+    reach: float = 1.0
 
 
 class FeatureSpace(NamedTuple):
@@ -40,6 +41,7 @@ class FeatureSpace(NamedTuple):
     seed: int = 0
     most_inputs: int = 0  # that the columns of the start may ever become, if more than now
     n_numbers: int = 0  # inputs that are numbers, the first ones; others are categories
+    n_scaled: int = 0  # numbers, the first ones, that are asinh of deviations
 
     def wider(self, n_inputs: int) -> FeatureSpace:
         """Return the same with room for more inputs than now, and for some to come."""
@@ -51,7 +53,7 @@ class FeatureSpace(NamedTuple):
     def view(self, expert: Expert) -> View:
         """Return what an expert sees."""
         if expert.bandwidth is None:
-            return View(None, 0, 0, expert.squares)
+            return View(None, 0, 0, expert.squares, expert.reach)
         return View(expert.bandwidth, expert.detail * self.n_frequencies, expert.columns)
 
     def look(self, views: Iterable[View], inputs: Array) -> dict[View, Array]:
@@ -70,7 +72,8 @@ class FeatureSpace(NamedTuple):
 
     def _recipe(self, view: View) -> Recipe:
         if view.bandwidth is None:
-            return Recipe((), 1.0, 1.0, self.n_numbers if view.squares else 0)
+            n_squares = self.n_numbers if view.squares else 0
+            return Recipe((), 1.0, 1.0, n_squares, self.n_scaled, view.reach)
         scale = min(1.0 / (view.bandwidth * math.sqrt(2.0 * self.spread)), LARGEST)
         parts = range(view.n_frequencies // self.n_frequencies)
         return Recipe(tuple((view.columns, part) for part in parts), scale, self._linear_scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -11,7 +12,9 @@ from virtualvector.auto.committee import Committee
 from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.auto.working import WorkingCommittee
 from virtualvector.concurrency import refuse
+from virtualvector.features.categories import LENGTH
 from virtualvector.features.encoder import Encoder
+from virtualvector.features.one_row import RowReader
 from virtualvector.learners.online import Route
 from virtualvector.posterior.ensemble import NO_NUMBERS, Numbers
 from virtualvector.types import Array
@@ -35,7 +38,7 @@ class _Pending(NamedTuple):
 class OnlineCommittee(Route[Known]):
     """A committee, which learns rows of any kind.
 
-    A row is an array of numbers, if all columns are; else a list with a list for each column.
+    A row is an array of numbers, if all columns are; else what its reader has read.
 
     Parameters
     ----------
@@ -54,27 +57,26 @@ class OnlineCommittee(Route[Known]):
     def __init__(self, known: Known, marks: Marks, names: tuple[str, ...]) -> None:
         super().__init__(known, known.committee.classes, names)
         encoder = known.encoder
-        self.kinds, self.marks = encoder.kinds, marks
+        self.kinds = encoder.kinds
+        self.reader = RowReader(self.kinds, marks)
         self.most_inputs = encoder.most_inputs
         # What narrows rows that are too wide for the budget; None: nothing does.
         self.sketch: Sketch | None = None
         space = known.committee.feature_space
         if space.most_inputs < encoder.at_start.most_inputs:
             self.sketch = sketch_of(self.most_inputs, space.n_inputs, space.seed)
-        # Whether rows are numbers that a kernel scales.
-        self.is_plain = (
-            encoder.scaling
-            and self.sketch is None
-            and not marks.numbers
-            and all(kind == "number" for kind in self.kinds)
-        )
-        self._n_columns = len(encoder.categorical)
+        # Whether a kernel scales numbers, the first inputs; and whether rows need no reading.
+        in_front = isinstance(encoder.places_of_numbers, slice)
+        self._scales = encoder.scaling and self.sketch is None and in_front
+        only_numbers = all(kind == "number" for kind in self.kinds)
+        self.is_plain = self._scales and only_numbers and not marks.numbers
         self._pending: _Pending | None = None
         self._numbers = NO_NUMBERS
 
     def row_of(self, columns: list[Any]) -> Any:
         """Return a table of one row as a row."""
-        return np.array(columns, dtype=np.float64)[:, 0] if self.is_plain else columns
+        row = self.reader.of_columns(columns)
+        return row.numbers if self.is_plain else row
 
     def narrowed(self, inputs: Array) -> Array:
         """Return inputs as the committee sees them."""
@@ -93,10 +95,11 @@ class OnlineCommittee(Route[Known]):
 
     def _open(self, known: Known) -> None:
         encoder = self._encoder = known.encoder
-        if self.is_plain:
-            row, scaled = np.zeros((2, 1, self._n_columns))
+        if self._scales:
+            row, scaled = np.zeros((2, 1, len(encoder.counts)))
             scales = (encoder.counts.copy(), encoder.means.copy(), encoder.squares.copy())
-            self._numbers = Numbers(row, scaled, *scales, encoder.missing.copy())
+            missing = encoder.missing[encoder.column_of_number]
+            self._numbers = Numbers(row, scaled, *scales, missing)
             self._row = row[0].data
         self._working = WorkingCommittee(known.committee, self._numbers)
 
@@ -105,22 +108,28 @@ class OnlineCommittee(Route[Known]):
 
     def _write(self, row: Any, place: int | None) -> bool:
         if self.is_plain:
-            self._row[:] = row
+            self._row[:] = row if type(row) is np.ndarray else array("d", row)
             return True
-        encoder = self._encoder.twin()
-        labels = None if place is None else self._working.classes[place : place + 1]
-        inputs = encoder.row(row, None if labels is None else labels[0])
-        if inputs is None:
-            inputs = encoder.scale(row) if labels is None else encoder.learn(row, labels)
-        inputs = self.narrowed(inputs)
-        room = self._working.inputs
-        if inputs.shape[1] > room.shape[1]:
+        encoder, room = self._encoder.twin(), self._working.inputs
+        label = None if place is None else self._working.classes[place]
+        places = encoder.places_of(row.categories) if self._scales else None
+        if places is not None and (label is None or encoder.count_row(row.categories, label)):
+            room[0] = 0.0
+            for each in places:
+                room[0, each] = LENGTH
+        else:
+            inputs = encoder.row(row.categories, label)
+            if not self._scales and row.numbers:
+                scaled = encoder.scaled_row(row.numbers, label is not None)
+                inputs[:, encoder.places_of_numbers] = scaled
+            inputs = self.narrowed(inputs)
             if inputs[0, room.shape[1] :].any():
                 return False
-            inputs = inputs[:, : room.shape[1]]
-        room[0] = 0.0
-        room[0, : inputs.shape[1]] = inputs[0]
-        if labels is not None:
+            room[0] = 0.0
+            room[0, : inputs.shape[1]] = inputs[0, : room.shape[1]]
+        if self._scales:
+            self._row[:] = array("d", row.numbers)
+        if label is not None:
             self._pending = _Pending(encoder, self._working.n_rows + 1)
         return True
 
@@ -142,9 +151,10 @@ class OnlineCommittee(Route[Known]):
 
     def _encoder_now(self) -> Encoder:
         """Return the encoder; where a kernel scales numbers, with what that has learned."""
-        if not self.is_plain:
+        if not self._scales:
             return self._encoder
         encoder, numbers = copy(self._encoder), self._numbers
         encoder.counts, encoder.means = numbers.counts.copy(), numbers.means.copy()
-        encoder.squares, encoder.missing = numbers.squares.copy(), numbers.missing.copy()
+        encoder.squares, encoder.missing = numbers.squares.copy(), encoder.missing.copy()
+        encoder.missing[encoder.column_of_number] = numbers.missing
         return encoder

@@ -19,6 +19,7 @@ from virtualvector.auto.experts import (
     describe,
     n_posteriors,
     operations,
+    usual_budget,
 )
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.features.encoder import Encoder
@@ -61,7 +62,9 @@ def plan(
     budget : float
         Multiplications per row.
     n_frequencies : int or None
-        Of Fourier features; None: as many as the budget allows.
+        Of Fourier features; None: as many as the budget allows, or the usual one if that is less:
+        with more than that, many rows would be needed to tell them apart, and after every change of
+        the stream again. Who proves to be good grows.
     seed : int
         Of the frequencies.
     enough : int
@@ -84,15 +87,28 @@ def plan(
         if width < most_inputs:
             n_inputs = most_inputs = n_numbers = width
     if n_frequencies is None:
-        while len(kept) > MANY and enough > affordable_frequencies(
-            kept, n_inputs, n_classes, budget, n_numbers
-        ):
-            kept = kept[:-1]
-        n_frequencies = affordable_frequencies(kept, n_inputs, n_classes, budget, n_numbers)
+        sizes = n_inputs, n_classes, n_numbers
+        usual = min(budget, usual_budget(len(encoder.categorical), n_classes))
+        _, most = _with_enough(kept, enough, usual, *sizes)
+        kept, n_frequencies = _with_enough(kept, enough, budget, *sizes)
+        n_frequencies = min(n_frequencies, most)
     feature_space = FeatureSpace(
-        n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs, n_numbers
-    )
+        n_inputs, encoder.spread, int(n_frequencies), budget, seed, most_inputs, n_numbers,
+        len(encoder.counts) if encoder.scaling and most_inputs == encoder.most_inputs else 0,
+    )  # fmt: skip
     return Plan(kept, feature_space)
+
+
+def _with_enough(
+    experts: tuple[Expert, ...], enough: int, budget: float, n_inputs: int, n_classes: int,
+    n_numbers: int,
+) -> tuple[tuple[Expert, ...], int]:  # fmt: skip
+    """Return the first experts, as many as have enough frequencies, and how many these are."""
+    n = affordable_frequencies(experts, n_inputs, n_classes, budget, n_numbers)
+    while len(experts) > MANY and n < enough:
+        experts = experts[:-1]
+        n = affordable_frequencies(experts, n_inputs, n_classes, budget, n_numbers)
+    return experts, n
 
 
 def check_affordable(encoder: Encoder, feature_space: FeatureSpace, n_classes: int) -> None:

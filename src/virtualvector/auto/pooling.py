@@ -62,6 +62,8 @@ def multiplied(shards: Sequence[Committee], start: Committee, trust: Trust) -> C
         **trust._asdict(),
         awake=np.any([shard.awake for shard in shards], axis=0),
         evidence=start.evidence + np.sum(evidence, axis=0),
+        counts=_counts(start, classes)
+        + np.sum([_counts(shard, classes) - _counts(start, classes) for shard in shards], axis=0),
         drift=_drift(shards, start),
         history=_history(shards, start),
         n_rows=start.n_rows + sum(_n_new(shards, start)),
@@ -119,8 +121,17 @@ def of_classes(committee: Committee, classes: Labels) -> Committee:
     """Return a committee that knows classes of which some have not come to it."""
     posteriors = (of_all_classes(each, classes) for each in committee.posteriors)
     return replace(
-        committee, posteriors=tuple(replace(each, classes=classes) for each in posteriors)
+        committee,
+        posteriors=tuple(replace(each, classes=classes) for each in posteriors),
+        counts=_counts(committee, classes),
     )
+
+
+def _counts(committee: Committee, classes: Labels) -> Array:
+    """Return the rows of each class since the last alarm, also of those that have not come."""
+    counts = np.zeros(len(classes))
+    counts[np.searchsorted(classes, committee.classes)] = committee.counts
+    return counts
 
 
 def _classes(committees: Sequence[Committee]) -> Labels:

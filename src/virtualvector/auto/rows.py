@@ -10,8 +10,9 @@ import numpy as np
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
+from virtualvector.auto.validation import check_room
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.tables import Columns, cells_of
+from virtualvector.features.tables import Columns
 from virtualvector.learners.columns import ADD
 from virtualvector.learners.online import TakesRows
 from virtualvector.learners.validation import as_learned, checked_labels
@@ -64,8 +65,8 @@ class CommitteeRows(TakesRows):
             x = [x.get(name) for name in route.names]
         elif len(x) != self.n_features_in_:
             return None
-        cells = cells_of(x, route.kinds, route.marks)
-        return None if cells is None else route.row_of(cells)
+        read = route.reader.read(x)
+        return read.numbers if read is not None and route.is_plain else read
 
     def _as_table(self, x: Any) -> Any:
         names = self.__dict__.get("feature_names_in_")
@@ -129,5 +130,6 @@ class CommitteeRows(TakesRows):
         return self._known.encoder
 
     def _take(self, learned: dict[str, Any]) -> None:
+        check_room(learned["encoder"])
         self._known = Known(learned["committee"], learned["encoder"])
         self._categorical = learned["categorical"]

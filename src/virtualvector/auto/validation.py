@@ -81,6 +81,12 @@ def _check_scales(encoder: Encoder, n_rows: int) -> None:
     _expect(np.all((squares >= 0) & (squares <= widest)), "squares of what came")
 
 
+def check_room(encoder: Encoder) -> None:
+    """Raise ValueError unless there is room for as many inputs as an encoder may make."""
+    most = encoder.most_statistics
+    _expect(0 <= most <= statistics.MOST, f"at most {statistics.MOST} statistics of a column")
+
+
 def _check_statistics(encoder: Encoder, n_rows: int) -> None:
     """Check what is known of later categories: every row counted once for each column."""
     found, most = encoder.statistics, encoder.most_statistics
@@ -173,6 +179,8 @@ def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
     _expect(narrowed or most <= slots * room, "room for some categories of each column")
     n_numbers = room if narrowed else len(start.counts)
     _expect(feature_space.n_numbers == n_numbers, f"{n_numbers} numbers")
+    n_scaled = len(start.counts) if encoder.scaling and not narrowed else 0
+    _expect(feature_space.n_scaled in (0, n_scaled), f"{n_scaled} numbers that are scaled")
     _expect(feature_space.spread == start.spread, f"a spread of {start.spread}")
     _expect(feature_space.budget > 0.0, "a budget")
     _expect(0 <= feature_space.seed < 2**32, "a seed")
@@ -207,6 +215,10 @@ def _check_trust(committee: Committee) -> None:
     _expect(_sums_to_one(corrections, n_ways, 0.0), "corrections that sum to one")
     _expect(np.all(corrections > 0.0), "some trust in each correction")
     _check_pool(committee)
+    counts, n_calm = committee.counts, committee.n_rows - committee.calm_since
+    _expect(counts.shape == committee.classes.shape and np.all(counts >= 0.0), "counts of classes")
+    # Of a file of an older format they are not whole numbers.
+    _expect(abs(counts.sum() - n_calm) <= _ROUNDING * n_calm, "a class of each calm row")
     # Of a log-probability for each row: rounding may make a probability more than one.
     evidence, most = committee.evidence, _MOST_LOSS * committee.n_rows
     _expect(np.all((evidence <= _ROUNDING * most) & (evidence >= -most)), "evidence of the rows")

@@ -20,6 +20,8 @@ class Recipe(NamedTuple):
     scale: float  # that phases come times
     linear_scale: float  # that inputs come times
     n_squares: int = 0  # inputs, the first ones, whose squares come before all
+    n_scaled: int = 0  # inputs, the first ones, that have a reach
+    reach: float = 1.0
 
 
 class Views:
@@ -64,6 +66,8 @@ class Views:
                     float(recipe.scale),
                     float(recipe.linear_scale),
                     int(recipe.n_squares),
+                    int(recipe.n_scaled) if recipe.reach > 1.0 else 0,
+                    float(recipe.reach),
                 )
             )
             for view, recipe in recipes.items()

@@ -50,6 +50,7 @@ def opinions_of(committee: Committee, n_rows: int) -> Opinions:
         *committee.pool.of(awake.tolist()),
         committee.corrections.copy(),
         np.array([committee.drift.excess, committee.drift.variance]),
+        committee.counts.copy(),
     )
 
 
@@ -67,7 +68,7 @@ class _Place:
         positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
         if committee.takes_new_classes or n_classes < 2:
             positives.append(-1)
-        self.progress = np.array([0, 0, 0, 0, committee.n_rows])
+        self.progress = np.array([0, 0, 0, 0, committee.n_rows, 0])
         self.addresses = np.array([each.address for each in self.all], np.int64)
         table = Ensemble(
             numbers=numbers,
@@ -233,6 +234,7 @@ class WorkingCommittee:
             evidence=evidence,
             pool=at.committee.pool.updated(awake.tolist(), pool),
             corrections=at.opinions.corrections.copy(),
+            counts=at.opinions.counts.copy(),
             drift=at.committee.drift._replace(excess=excess, variance=variance),
             history=history,
             n_rows=at.n_rows,

@@ -21,6 +21,7 @@ from virtualvector.cli.options import (
 )
 
 FILES = "Files"
+CLUSTER = "Many machines"
 
 
 class Passing(NamedTuple):
@@ -136,6 +137,64 @@ class Files(NamedTuple):
             raise typer.BadParameter("standard input can be read only once; expected --passes 1.")
 
 
+class Spreading(NamedTuple):
+    """Where the work is done, as `vvm learn` was told."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Learn in rounds, with so many processes of this machine (needs dask).",
+            rich_help_panel=CLUSTER,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Learn in rounds, on the Dask cluster of this scheduler; its workers read the "
+            "files.",
+            rich_help_panel=CLUSTER,
+        ),
+    ] = None
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Spans that a round is cut into; by default 8. The result depends on that, and "
+            "not on the number of workers, of which no more than K are busy.",
+            rich_help_panel=CLUSTER,
+        ),
+    ] = None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether to learn on a cluster."""
+        return self.workers is not None or self.scheduler is not None
+
+    def check(self, source: list[str], shuffle: bool | None, passes: int | None) -> None:
+        """Raise for options that do not go together."""
+        if self.workers is not None and self.scheduler is not None:
+            raise typer.BadParameter(
+                "--workers starts a cluster and --scheduler uses one; expected one of them."
+            )
+        if not self.is_asked_for:
+            if self.shards is not None:
+                raise typer.BadParameter("--shards: expected --workers or --scheduler with it.")
+            return
+        if shuffle:
+            raise typer.BadParameter(
+                "--shuffle reads all rows at one place, which workers cannot; expected a source "
+                "in a random order."
+            )
+        if (passes or 1) > 1:
+            raise typer.BadParameter("--passes: a cluster learns in one; expected --passes 1.")
+        if "-" in source:
+            raise typer.BadParameter("standard input cannot be read by workers; expected files.")
+
+
 @takes_groups
 def learn(
     source: Sources = [],  # noqa: B006 (never changed)
@@ -155,6 +214,7 @@ def learn(
     choice: Choice,
     passing: Passing,
     files: Files,
+    spreading: Spreading,
     json: JsonOption = None,
     quiet: Annotated[
         bool,
@@ -172,6 +232,7 @@ def learn(
         vvm learn rows.csv --label outcome --model outcome.vvm --report outcome.html
         zcat old.csv.gz | vvm learn - --model outcome.vvm --resume
         vvm learn today.parquet --model outcome.vvm --append
+        vvm learn "rows/*.csv" --model outcome.vvm --workers 4
     """
     from virtualvector.cli.outputs import check_outputs
     from virtualvector.cli.run_options import RunOptions
@@ -183,6 +244,7 @@ def learn(
         _learn_store(source, files, (*columns, weight, *reading, shuffle, *choice, *passing, json))
         return
     files.check(source, passing.passes)
+    spreading.check(source, shuffle, passing.passes)
     written = (("--model", files.model), ("--report", files.report), ("--json", json))
     check_outputs(source, written, reading.format)
     choice.experts()  # wrong combinations are found before anything is read
@@ -199,6 +261,7 @@ def learn(
         ignore=_if_told(columns.ignore),
         id=_if_told(columns.id),
         weight=weight,
+        shards=spreading.shards,
     )
     mode = Mode.RESUME if files.resume else Mode.APPEND if files.append else Mode.NEW
     carry_out(
@@ -213,6 +276,8 @@ def learn(
             format=None if reading.format is None else reading.format.value,
             skip=reading.on_error is OnError.skip,
             dialect=reading.dialect,
+            workers=spreading.workers,
+            scheduler=spreading.scheduler,
         ),
     )
 

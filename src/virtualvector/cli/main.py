@@ -39,9 +39,9 @@ app.command()(in_one_line(serve))
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from virtualvector.cli.version import version_lines
 
-        print("vvm", version("virtualvector"))
+        print(*version_lines(), sep="\n")
         raise typer.Exit
 
 
@@ -50,7 +50,10 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print what a report of a bug should say, and leave.",
         ),
     ] = False,
 ) -> None:

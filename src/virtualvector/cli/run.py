@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -16,7 +16,7 @@ from virtualvector.cli.signals import Signals
 from virtualvector.learners.validation import as_learned
 from virtualvector.learners.weights import rounded
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
-from virtualvector.streams.digest import RowDigest
+from virtualvector.streams.digest import RowDigest, RowSum
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
@@ -99,7 +99,7 @@ class Run:
     skip: bool = False
     problems: list[str] = field(default_factory=list)  # the first few
     observed: set[str] = field(default_factory=set)  # classes of the rows that were learned
-    _digest: RowDigest | None = None  # of the rows of this pass
+    _digest: RowDigest | RowSum | None = None  # of the rows of this pass
     _at_once: int = AT_ONCE
     _is_test: bool = True  # rows are new to the model
     _saved: Progress | None = None
@@ -129,6 +129,12 @@ class Run:
             with self.signals.shielded():
                 self._checkpoint()
 
+    def learn_some(self, batches: Iterable[Batch], digest: RowDigest | RowSum) -> None:
+        """Learn some rows, of which nobody else looks at how it goes."""
+        self._digest = digest
+        for batch in batches:
+            self._learn(batch)
+
     def _grow(self, reader: Reader | ShuffledReader, n_passes: int) -> None:
         for batch in self._ahead(reader):
             if n_passes > 1:
@@ -150,11 +156,12 @@ class Run:
             if n_known:
                 self._digest = self._digest.with_rows(batch.part(0, n_known))
                 if n_read >= n_learned and self._digest.hexdigest() != self.progress.digest:
-                    raise BadInput(_other(f"found other rows than the {n_learned:,} learned"))
+                    raise BadInput(other_rows(f"found other rows than the {n_learned:,} learned"))
             if n_known < n_rows:
                 yield batch.part(n_known, n_rows)
         if n_read < n_learned:
-            raise BadInput(_other(f"found {n_read:,} rows, fewer than the {n_learned:,} learned"))
+            found = f"found {n_read:,} rows, fewer than the {n_learned:,} learned"
+            raise BadInput(other_rows(found))
 
     def _learn(self, batch: Batch) -> None:
         start, n_rows = 0, batch.table.num_rows
@@ -295,7 +302,8 @@ class Run:
             self._saved, self._saved_at = progress, perf_counter()
 
 
-def _other(found: str) -> str:
+def other_rows(found: str) -> str:
+    """Return what to say of a source that is not the one that was being learned."""
     return (
         f"This is not the source that the model was learning: {found}; expected the same rows, "
         "and perhaps more behind them, or none with --shuffle. --append learns these on top of "

@@ -25,6 +25,7 @@ class RunOptions(NamedTuple):
     ignore: tuple[str, ...] | None = None
     id: tuple[str, ...] | None = None
     weight: str | None = None  # empty: no column has weights
+    shards: int | None = None  # of a round; none: one machine learns row after row
 
     def over(self, earlier: RunOptions) -> RunOptions:
         """Return what is given here, and elsewhere what was given earlier."""

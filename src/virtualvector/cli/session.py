@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -36,6 +37,8 @@ from virtualvector.streams import Dialect, Reader, open_rows
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.shuffle import ShuffledReader
 
+USUAL_SHARDS = 8  # into which a round is cut
+
 
 class Handling(NamedTuple):
     """What changes nothing of what is learned."""
@@ -49,6 +52,8 @@ class Handling(NamedTuple):
     format: str | None
     skip: bool
     dialect: Dialect
+    workers: int | None = None
+    scheduler: str | None = None
 
 
 def carry_out(asked: Asked, handling: Handling) -> None:
@@ -56,7 +61,7 @@ def carry_out(asked: Asked, handling: Handling) -> None:
     quiet = handling.quiet
     with Signals() as signals:
         with _starting(asked, handling) as (start, marks), _open(asked, start, handling) as reader:
-            before = _first(start, reader)
+            before = _first(start, reader, handling)
             before.progress.model.set_params(n_jobs=handling.jobs)
             if marks is not None and not start.is_marked:
                 marks.write(asked.sources, start.appends, before.options, start.choice)
@@ -64,9 +69,13 @@ def carry_out(asked: Asked, handling: Handling) -> None:
                 introduce(asked.sources, reader, is_label_asked=asked.options.label is not None)
             with compilation_notice(quiet):
                 warm_up(before.progress.model, reader.columns)
-            began = perf_counter()
-            with telling_notes(reader, quiet), live(before.progress.tally, quiet) as show:
-                run = Run(
+            with (
+                _making(before, handling) as make,
+                telling_notes(reader, quiet),
+                live(before.progress.tally, quiet) as show,
+            ):
+                began = perf_counter()
+                run = make(
                     before.progress,
                     str(before.label),
                     before.options.classes or reader.classes or (),
@@ -106,6 +115,42 @@ def carry_out(asked: Asked, handling: Handling) -> None:
         if handling.report is not None:
             write_report(after, result, " ".join(asked.sources), handling.report)
         _check_classes(before, run)
+
+
+def _shards(start: Start, handling: Handling) -> int | None:
+    """Return into how many spans rounds are cut; None if there are no rounds."""
+    shards = start.options.shards
+    if shards is not None or (handling.workers is None and handling.scheduler is None):
+        return shards
+    if start.before is not None and start.before.progress.n_rows > 0:
+        raise BadInput(
+            "--workers and --scheduler: the run began without them, on one machine; expected the "
+            "same to go on with it."
+        )
+    return USUAL_SHARDS
+
+
+@contextmanager
+def _making(before: Checkpoint, handling: Handling) -> Iterator[Callable[..., Run]]:
+    """Give what makes a run: of this process, or of a cluster."""
+    shards = before.options.shards
+    if shards is None:
+        yield Run
+        return
+    if handling.workers is None and handling.scheduler is None:
+        raise BadInput(
+            f"the run began with --shards {shards}; expected --workers or --scheduler to go on "
+            "with it."
+        )
+    try:
+        from virtualvector.cli.cluster_run import Cluster, ClusterRun, connected
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f"--workers and --scheduler need {error.name}, which is not installed: "
+            "pip install 'virtualvector[dask]'"
+        ) from error
+    with connected(Cluster(handling.workers, handling.scheduler)) as client:
+        yield partial(ClusterRun, client=client, shards=shards)
 
 
 def _n_skipped(reader: Reader | ShuffledReader, run: Run) -> int:
@@ -157,10 +202,10 @@ def _open(asked: Asked, start: Start, handling: Handling) -> Reader | ShuffledRe
     return ShuffledReader(reader, options.seed or 0)
 
 
-def _first(start: Start, reader: Reader | ShuffledReader) -> Checkpoint:
+def _first(start: Start, reader: Reader | ShuffledReader, handling: Handling) -> Checkpoint:
     """Return what is known before the first row."""
     label = str(reader.label)
-    options = start.options._replace(label=label)
+    options = start.options._replace(label=label, shards=_shards(start, handling))
     if start.before is not None:
         return start.before._replace(label=label, options=options)
     declared = tuple(sorted(options.classes or reader.classes or ()))

@@ -74,7 +74,8 @@ def _append(asked: Asked, before: Checkpoint) -> Start:
     asked.options.check_fits(before)
     asked.choice.check_same(before.progress.model)
     progress = before.progress._replace(n_passes=0).from_the_start()
-    told = before.options._replace(passes=None, shuffle=None)  # which were about another source
+    # Some of these were about another source.
+    told = before.options._replace(passes=None, shuffle=None, shards=None)
     options = asked.options.over(told).with_defaults()
     return Start(before._replace(progress=progress, options=options), options, Choice())
 
@@ -101,7 +102,8 @@ def _from_checkpoint(asked: Asked, model: Path) -> Start:
     before = take_up(model)
     check_same_source(model, before)
     begun = before.options._replace(label=before.label)
-    asked.options.check_same(begun, "label", "missing", "seed", "passes", "shuffle", "weight")
+    fixed = ("label", "missing", "seed", "passes", "shuffle", "weight", "shards")
+    asked.options.check_same(begun, *fixed)
     asked.options.check_fits(before)
     asked.choice.check_same(before.progress.model)
     options = asked.options.over(begun).with_defaults()

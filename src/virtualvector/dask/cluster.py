@@ -32,15 +32,15 @@ _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same
 
 
 class Outcome(NamedTuple):
-    """What was learned, and what was said of rows before: a future for each piece, and its rows."""
+    """What was learned, and what was predicted of rows: a future for each piece, and its rows."""
 
     model: Any
     predicted: list[Any]
     lengths: list[int]
 
 
-class Said(NamedTuple):
-    """What was said of rows: labels, and the probabilities of the classes that were known."""
+class Predicted(NamedTuple):
+    """What was predicted of rows: labels, and probabilities of the classes that were known."""
 
     labels: Any
     probabilities: Any
@@ -124,16 +124,16 @@ def learned(model: Any, piece: Piece, classes: Any, place: str, expected: dict[s
 def predicted_then_learned(
     model: Any, piece: Piece, classes: Any, place: str, expected: dict[str, str]
 ) -> tuple[Any, Any]:
-    """Return the same, and what was said of each row before it was learned."""
+    """Return the same, and what was predicted of each row before it was learned."""
     model = _own(model, expected)
     with _saying(place):
         predictions = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-    return model, Said(predictions.labels, predictions.probabilities, model.classes_)
+    return model, Predicted(predictions.labels, predictions.probabilities, model.classes_)
 
 
 def known(model: Any, expected: dict[str, str]) -> Any:
     """Return a model as it came to the cluster: lost with a worker, it is there again."""
-    _check_here(expected)
+    check_here(expected)
     return model
 
 
@@ -168,12 +168,12 @@ class Rounds:
     def _of_each(self, count: Callable[[Piece], Any]) -> list[Any]:
         """Return something small of every piece; none is kept for that."""
         lazy = [dask.delayed(count, pure=False)(piece) for piece in self._pieces]
-        with _noticing_loss("while they were counted"):
+        with noticing_loss("while they were counted"):
             found: list[Any] = self._client.gather(self._client.compute(lazy))
         return found
 
     def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
-        """Learn all rows; tell what was said of each before it was learned, if asked to."""
+        """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
         predicted: list[Any] = []
         lengths: list[int] = []
@@ -195,7 +195,7 @@ class Rounds:
                     else:
                         shard = self._submit(learned, *task)
                 shards.append(shard)
-            with _noticing_loss(f"from row {spans[0].start} on"):
+            with noticing_loss(f"from row {spans[0].start} on"):
                 model = self._submit(ended, common, shards).result()
             self._unload(spans[-1].stop)
         return Outcome(model, predicted, lengths)
@@ -224,7 +224,8 @@ class Rounds:
 
 
 @contextmanager
-def _noticing_loss(when: str) -> Iterator[None]:
+def noticing_loss(when: str) -> Iterator[None]:
+    """Let the loss of a cluster be told as such."""
     try:
         yield
     except (CancelledError, CommClosedError, KilledWorker) as error:
@@ -236,7 +237,7 @@ def _noticing_loss(when: str) -> Iterator[None]:
 
 def _own(model: Any, expected: dict[str, str]) -> Any:
     """Return a copy to learn with: threads of one process share what they are given."""
-    _check_here(expected)
+    check_here(expected)
     return copy(model)
 
 
@@ -249,7 +250,7 @@ def _saying(place: str) -> Iterator[None]:
         raise ValueError(f"{place}: {error}") from error
 
 
-def _check_here(expected: dict[str, str]) -> None:
+def check_here(expected: dict[str, str]) -> None:
     """Raise if this worker, which may have come late, has other versions than the client."""
     found = environment()
     if found != expected:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from virtualvector.features.categories import (
     CELLS,
-    LENGTH,
     SLOTS,
     Categories,
     allot,
@@ -113,7 +112,9 @@ class Encoder:
             return slice(len(self.counts))
         taken = {place for known in self.categories.values() for place in known.values()}
         taken |= {place for inputs in self.statistics.places.values() for place in inputs}
-        return [place for place in range(self.n_inputs) if place not in taken]
+        places = [place for place in range(self.n_inputs) if place not in taken]
+        n_numbers = len(places)
+        return slice(n_numbers) if places == list(range(n_numbers)) else places
 
     @property
     def at_start(self) -> Encoder:
@@ -202,37 +203,48 @@ class Encoder:
         """
         return self._inputs(columns, learn=True, labels=labels)
 
-    def row(self, columns: Sequence[Any], label: Any = None) -> Array | None:
-        """As `scale`, of one row, in less time; with a label, as `learn`.
+    def row(self, categories: Sequence[str], label: Any = None) -> Array:
+        """Return the inputs of one row by its categories; those of its numbers are zero.
 
-        None, and nothing is learned, if a category or the class has not been seen, or has no input.
+        As `scale`; with a label, as `learn`.
 
         Examples
         --------
         >>> from virtualvector.features.encoder import Encoder
-        >>> inputs = Encoder([True])
-        >>> _ = inputs.learn([["NO", "SE"]])
-        >>> inputs.row([["SE"]]), inputs.row([["DK"]])
-        (array([[0. , 0.5]]), None)
+        >>> inputs = Encoder([False, True])
+        >>> _ = inputs.learn([[1.0, 2.0], ["NO", "SE"]])
+        >>> inputs.row(["DK"]), inputs.places_of(["SE"]), inputs.places_of(["DK"])
+        (array([[0. , 0. , 0. , 0.5]]), [2], None)
         """
-        places = [known.get(columns[k][0], -1) for k, known in self.categories.items()]
-        if -1 in places or not self.statistics.has_all_inputs:
-            return None
-        learn, number = label is not None, self.statistics.number_of(label)
-        if learn and number is None and self.categories and self.most_statistics:
-            return None
-        numbers = self._numbers(columns)
-        inputs = np.zeros((1, self.n_inputs))
-        if numbers:
-            inputs[:, self.places_of_numbers] = self._scaled(numbers, learn)
-        inputs[0, places] = LENGTH
-        if learn and self.categories:
-            gaps = [k for k in self.categories if columns[k][0] == ""]
+        if not self.categories:
+            return np.zeros((1, self.n_inputs))
+        each = zip(self.categories, categories, strict=True)
+        found = {k: categories_of([text]) for k, text in each}
+        labels = None if label is None else np.array([label])
+        return self._inputs_of_categories(found, labels is not None, labels)
+
+    def places_of(self, categories: Sequence[str]) -> list[int] | None:
+        """Return the inputs of the categories of a row, if that is all there is to it, or None."""
+        each = zip(self.categories.values(), categories, strict=True)
+        places = [known.get(text, -1) for known, text in each]
+        return None if -1 in places or not self.statistics.has_all_inputs else places
+
+    def count_row(self, categories: Sequence[str], label: Any) -> bool:
+        """Learn a row whose categories have `places_of`, if its class was seen; say whether."""
+        number = self.statistics.number_of(label)
+        if self.categories and number is not None:
+            self.statistics = self.statistics.counted(number)
+        elif self.categories and self.most_statistics:
+            return False
+        if "" in categories:
             self.missing = self.missing.copy()
-            self.missing[gaps] += 1
-            if number is not None:
-                self.statistics = self.statistics.counted(number)
-        return inputs
+            each = zip(self.categories, categories, strict=True)
+            self.missing[[k for k, text in each if text == ""]] += 1
+        return True
+
+    def scaled_row(self, numbers: Sequence[float], learn: bool) -> Array:
+        """Return the inputs of the numbers of one row; they are learned, if so."""
+        return self._scaled([[number] for number in numbers], learn)
 
     def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
         """Return the same with columns that come after so many rows, all of which lacked them.
@@ -299,11 +311,17 @@ class Encoder:
         if not self.categories:
             return scaled
         found = {k: categories_of(columns[k]) for k in self.categories}
-        came = self._learn_categories(found, labels) if learn else None
+        inputs = self._inputs_of_categories(found, learn, labels)
+        inputs[:, self.places_of_numbers] = scaled
+        return inputs
+
+    def _inputs_of_categories(
+        self, found: dict[int, Categories], learn: bool, labels: Labels | None
+    ) -> Array:
+        observed = self._learn_categories(found, labels) if learn else None
         directions = self.most_statistics == 0
         inputs = write_categories(found, self.categories, self.n_inputs, directions)
-        self.statistics = self.statistics.write(found, self.categories, came, inputs)
-        inputs[:, self.places_of_numbers] = scaled
+        self.statistics = self.statistics.write(found, self.categories, observed, inputs)
         return inputs
 
     def _numbers(self, columns: Sequence[Any]) -> list[Any]:

@@ -56,10 +56,8 @@ class Statistics(NamedTuple):
 
     def number_of(self, label: Any) -> int | None:
         """Return the number of a class; None if it is not known."""
-        if label is None or self.classes is None:
-            return None
-        found = np.flatnonzero(self.classes == label)
-        return int(found[0]) if len(found) else None
+        known = [] if self.classes is None else self.classes.tolist()
+        return known.index(label) if label in known else None
 
     def counted(self, number: int) -> Statistics:
         """Return the same with one more row of a class, whose categories all have inputs."""

@@ -27,9 +27,6 @@ from virtualvector.values import (
     time_of,
 )
 
-_LARGEST = float(np.finfo(float).max)
-_NOT_AS_WRITTEN = (np.float16, np.float32)  # of which a file has fewer digits
-
 
 class Columns(NamedTuple):
     """The columns of a table: floats, times in microseconds, or texts, "" where one is missing."""
@@ -178,40 +175,6 @@ def _missing(kind: Kind, n_rows: int) -> Any:
     if kind == "category":
         return np.full(n_rows, "", dtype=object)
     return np.full(n_rows, np.nan) if kind == "number" else np.full(n_rows, "NaT", "M8[us]")
-
-
-def cells_of(row: Sequence[Any], kinds: Sequence[Kind], marks: Marks) -> list[Any] | None:
-    """Return the columns of a table of one row, as `columns_of` does, in less time.
-
-    None, if a value has to be looked at more closely, or refused.
-
-    Examples
-    --------
-    >>> from virtualvector.features.tables import cells_of
-    >>> from virtualvector.values import USUAL
-    >>> cells_of([31, "Rome", None], ["number", "category", "category"], USUAL)
-    [[31.0], ['Rome'], ['']]
-    """
-    cells: list[Any] = []
-    for value, kind in zip(row, kinds, strict=True):
-        if type(value) in _NOT_AS_WRITTEN:
-            return None
-        if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
-            value = value.item()
-        if kind == "category":
-            cells.append([category(value, marks)])
-        elif is_missing(value):
-            cells.append([np.nan] if kind == "number" else np.array(["NaT"], "M8[us]"))
-        elif kind == "number":
-            if type(value) not in (float, int) or not -_LARGEST <= value <= _LARGEST:
-                return None
-            cells.append([np.nan if value in marks.numbers else float(value)])
-        else:
-            time = None if isinstance(value, str) else time_of(value)
-            if time is None:
-                return None
-            cells.append(np.array([time]).astype("M8[us]"))
-    return cells
 
 
 def categorical_columns(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from functools import lru_cache
+
 import numpy as np
 
 from virtualvector.types import Array
@@ -19,6 +22,7 @@ PARTS = (
 _DAY = 86_400_000_000  # microseconds
 _THURSDAY = 3  # the first of January 1970, from Monday on
 _YEAR = 365.25  # days
+_EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
 def parts_of(times: Times) -> Array:
@@ -47,3 +51,23 @@ def parts_of(times: Times) -> Array:
         parts[there, 2 * k + 1] = np.sin(phase)
         parts[there, 2 * k + 2] = np.cos(phase)
     return parts
+
+
+@lru_cache(2**10)  # whoever is predicted is learned next
+def parts_of_time(microseconds: int) -> tuple[float, ...]:
+    """Return the same for one time, to the last bit, in less time.
+
+    Examples
+    --------
+    >>> from virtualvector.features.times import parts_of_time
+    >>> [round(part, 2) for part in parts_of_time(4 * 86_400_000_000 + 6 * 3_600_000_000)]
+    [4.25, 1.0, 0.0, 0.0, 1.0, 0.07, 1.0]
+    """
+    day, within = divmod(microseconds, _DAY)
+    year = dt.date.fromordinal(day + _EPOCH).year
+    in_year = day + _EPOCH - dt.date(year, 1, 1).toordinal()
+    cycles = (within / _DAY, (day + _THURSDAY) % 7 / 7, in_year / _YEAR)
+    phases = np.array([2.0 * np.pi * cycle for cycle in cycles])
+    sines, cosines = np.sin(phases).tolist(), np.cos(phases).tolist()
+    parts = [part for both in zip(sines, cosines, strict=True) for part in both]
+    return (float(microseconds) / _DAY, *parts)

@@ -64,6 +64,12 @@ def noalias(function: Function) -> Function:
     return cast("Function", functools.wraps(function)(_Part(function, NoaliasCompiler)))
 
 
+def ordered(function: Function) -> Function:
+    """As `noalias`, for a function whose sums are taken as they are written: see `lanes.py`."""
+    part = _Part(function, NoaliasCompiler, fastmath=False)
+    return cast("Function", functools.wraps(function)(part))
+
+
 def inlined(function: Function) -> Function:
     """As `compiled`, for a part of an inner loop: every caller gets a copy, which saves calls."""
     part = _Part(function, PartCompiler, forceinline=True)
@@ -108,14 +114,14 @@ def _entry_for(function: Any, kinds: tuple[type, ...]) -> Any:
     return function.entry.compile(tuple(numba.typeof(kind()) for kind in kinds))
 
 
-def _entry(function: Callable[..., Any]) -> _Entry:
+def _entry(function: Callable[..., Any], options: dict[str, Any]) -> _Entry:
     """Compile what Python calls, cached on disk, releasing the GIL.
 
     Numba's cache notices changes in the file of a function but not in the files of the functions
     it calls. Stamping every cache entry with the hash of *all* sources keeps it from going stale.
     As part of the version it also keeps numba from unpickling classes that are no longer there.
     """
-    dispatcher = _Entry(function, targetoptions=_OPTIONS | {"nopython": True})
+    dispatcher = _Entry(function, targetoptions=_OPTIONS | options | {"nopython": True})
     try:
         dispatcher.enable_caching()
     except RuntimeError:
@@ -154,13 +160,14 @@ class _Part(CPUDispatcher):
     def __init__(
         self, function: Callable[..., Any], compiler: type[Compiler], **options: bool
     ) -> None:
-        options |= _OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
+        self._options = options
+        options = _OPTIONS | options | {"nopython": True, "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=options, pipeline_class=compiler)
 
     @computed_once
     def entry(self) -> _Entry:
         """The same function as Python sees it."""
-        return _entry(self.py_func)
+        return _entry(self.py_func, {k: v for k, v in self._options.items() if k == "fastmath"})
 
     def compile(self, signature: Any) -> Any:
         """Compile as numba does, which would also time every single step."""

@@ -19,7 +19,8 @@ SHARES = np.array(
 )
 TRUST_IN_MIX = 0.57  # as it is, at the start
 TRUST_IN_POOL = 0.4
-SHARE = 2e-5  # of its weight that each way gives to the others at every row
+SHARE = 2e-5  # of its weight that each way gives to the others at every row, or more:
+RESTLESS = 0.1  # over the number of rows so far and ten, because what is best changes soon at first
 _LEAST = 1e-300
 
 
@@ -34,8 +35,8 @@ def first_weights() -> Array:
 @compiled
 def correct(
     stated: Array, observed: NDArray[np.int64], row_powers: Array, sources: NDArray[np.int64],
-    powers: Array, shares: Array, weights: Array, share: float, learn: bool, work: Array,
-    predicted: Array,
+    powers: Array, shares: Array, weights: Array, first: Array, share: float, restless: float,
+    n_before: float, learn: bool, work: Array, predicted: Array,
 ) -> None:  # fmt: skip
     """Write the corrected probabilities of each row, then, if ``learn``, move weights by what came.
 
@@ -51,8 +52,12 @@ def correct(
         How much each row counts, as for `mixing.mix`.
     sources, powers, shares, weights : array of shape (W,)
         The ways to correct, and how much each is trusted; weights are changed in place.
-    share : float
-        What each way gives to the others at every row.
+    first : array of shape (W,)
+        How much each was trusted at the start, by which they share what all give away at a row.
+    share, restless : float
+        That is ``restless`` over the number of rows so far and ten, or ``share`` if that is more.
+    n_before : float
+        Rows before these, since the start or an alarm.
     learn : bool
         Whether to learn.
     work : array of shape (W, K)
@@ -94,8 +99,9 @@ def correct(
                 gave = gave ** row_powers[t]
             weights[i] *= gave
             total += weights[i]
+        given = max(share, restless / (n_before + t + 10.0))
         for i in range(n_ways):
-            weights[i] = (1.0 - share) * weights[i] / total + share / n_ways
+            weights[i] = (1.0 - given) * weights[i] / total + given * first[i]
 
 
 @compiled

@@ -25,6 +25,7 @@ class Opinions(NamedTuple):
     evidence: Array  # (E,)
     share: float  # of its weight that an expert gives away; none: there is no other
     tally: Array  # (2,)  for the drift detector
+    counts: Array  # (K,)  rows of each class since the last alarm
     exponents: Array  # (E,)  of the pool: their mean
     covariance: Array  # (E, E)  of the exponents
     logs: Array  # (E, K + 2)  scratch memory of the pool
@@ -36,7 +37,7 @@ class Opinions(NamedTuple):
 
 def opinions_for(
     n_rows: int, n_classes: int, share: float, weights: Array, evidence: Array, exponents: Array,
-    covariance: Array, corrections: Array, tally: Array,
+    covariance: Array, corrections: Array, tally: Array, counts: Array,
 ) -> Opinions:  # fmt: skip
     """Return room for the opinions of experts on so many rows."""
     return Opinions(
@@ -47,6 +48,7 @@ def opinions_for(
         evidence=evidence,
         share=share,
         tally=tally,
+        counts=counts,
         exponents=exponents,
         covariance=covariance,
         logs=np.zeros((len(weights), n_classes + 2)),
@@ -58,11 +60,11 @@ def opinions_for(
 
 
 _ONE = np.ones(1)
-NO_OPINIONS = opinions_for(0, 0, 0.0, _ONE, _ONE, _ONE, np.ones((1, 1)), _ONE, np.zeros(2))
+NO_OPINIONS = opinions_for(0, 0, 0.0, _ONE, _ONE, _ONE, np.ones((1, 1)), _ONE, np.zeros(2), _ONE)
 opinions_at = reader(NO_OPINIONS)
 
 _SOURCES, _POWERS, _SHARES = calibration.SOURCES, calibration.POWERS, calibration.SHARES
-_SHARE = calibration.SHARE
+_FIRST, _SHARE, _RESTLESS = calibration.first_weights(), calibration.SHARE, calibration.RESTLESS
 
 
 @compiled
@@ -70,8 +72,11 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
     """Write what is said of the first rows; then, if ``learn``, move trust by what came."""
     of_experts, stated = opinions.of_experts[:, :n_rows], opinions.stated[:, :n_rows]
     observed, powers = opinions.observed[:n_rows], opinions.powers[:n_rows]
-    predicted = opinions.predicted[:n_rows]
+    predicted, counts = opinions.predicted[:n_rows], opinions.counts
+    n_before = counts.sum()
     if learn:
+        for t in range(n_rows):
+            counts[observed[t]] += 1.0
         mix(
             of_experts, observed, powers, opinions.weights, opinions.evidence, opinions.share,
             opinions.tally, stated[0],
@@ -89,8 +94,8 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
             opinions.logs, stated[1],
         )  # fmt: skip
         correct(
-            stated, observed, powers, _SOURCES, _POWERS, _SHARES, opinions.corrections, _SHARE,
-            learn, opinions.work, predicted,
+            stated, observed, powers, _SOURCES, _POWERS, _SHARES, opinions.corrections, _FIRST,
+            _SHARE, _RESTLESS, n_before, learn, opinions.work, predicted,
         )  # fmt: skip
 
 

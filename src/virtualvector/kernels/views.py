@@ -7,6 +7,7 @@ Squares of inputs come before all.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from virtualvector.kernels.triangular import dot_of_row, dots_of_four
 from virtualvector.types import Array, IntArray
 
 SQUARE = 0.5  # that squares, less their usual value of one, come times
+_FAR = 100.0  # from where on both formulas are the same to the last bit
 LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
 
 
@@ -35,6 +37,8 @@ class Viewed(NamedTuple):
     scale: float  # that phases come times
     linear_scale: float  # that inputs come times
     n_squares: int  # inputs, the first ones, whose squares come before all
+    n_reaching: int  # inputs, the first ones, that are straightened
+    reach: float  # deviations up to which they are
 
 
 class Sight(NamedTuple):
@@ -51,7 +55,7 @@ class Sight(NamedTuple):
 
 _NOTHING, _NOBODY = np.zeros((0, 0)), np.zeros(0, np.int64)
 _projection_at = reader(Projection(_NOTHING))
-_view_at = reader(Viewed(_NOTHING, _NOBODY, 1.0, 1.0, 0))
+_view_at = reader(Viewed(_NOTHING, _NOBODY, 1.0, 1.0, 0, 0, 1.0))
 NO_SIGHT = Sight(
     _NOTHING, np.zeros(0), _NOTHING, _NOBODY, _NOBODY, np.zeros(0), np.zeros(1, np.int64)
 )
@@ -72,14 +76,33 @@ def project(frequencies: Array, x: Array, phases: Array) -> None:
 
 
 @compiled
+def straighten(x: float, reach: float) -> float:
+    """Return c · asinh(sinh(x)/c): what c · asinh(u/c) would have been where x is asinh(u).
+
+    That is u itself up to about c deviations, and grows like a logarithm from there on. Far out,
+    where sinh(x) is half of an exponential, it is c · (|x| − log c), with the sign of x.
+
+    Examples
+    --------
+    >>> import math
+    >>> [round(straighten(math.asinh(u), 3.0), 2) for u in (-1.0, 0.1, 3.0, 1000.0)]
+    [-0.98, 0.1, 2.64, 19.51]
+    """
+    size = abs(x)
+    if size > _FAR:
+        far = size - math.log(reach)
+    else:
+        u = math.sinh(size) / reach
+        far = math.log(u + math.sqrt(u * u + 1.0))
+    return math.copysign(reach * far, x)
+
+
+@compiled
 def write_view(inputs: Array, phases: Array, view: Viewed, t: int) -> None:
     """Write what a view has of row t."""
     seen, n = view.rows[t], inputs.shape[0]
     size = 2 * phases.shape[1]
     start = view.n_squares
-    for i in range(start):
-        x = min(max(inputs[i], -LARGEST), LARGEST)
-        seen[i] = SQUARE * (x * x - 1.0)
     for part in range(max(view.projections.shape[0], 1)):
         if part < view.projections.shape[0]:
             write_fourier_row(
@@ -89,6 +112,11 @@ def write_view(inputs: Array, phases: Array, view: Viewed, t: int) -> None:
         if part == 0:
             for i in range(n):
                 seen[start + i] = view.linear_scale * inputs[i]
+            for i in range(min(view.n_reaching, n)):
+                seen[start + i] = straighten(inputs[i], view.reach)
+            for i in range(view.n_squares):
+                x = min(max(seen[start + i], -LARGEST), LARGEST)
+                seen[i] = SQUARE * (x * x - 1.0)
             start += n
 
 

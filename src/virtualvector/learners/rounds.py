@@ -60,11 +60,12 @@ def rounds(
         before = n_seen + done
         alone = before < ALONE
         stop = min(n_rows, done + (ALONE - before if alone else before // _SHARE))
-        yield _cut(done, stop, 1 if alone else min(shards, max(1, (stop - done) // fewest)))
+        yield cut(done, stop, 1 if alone else min(shards, max(1, (stop - done) // fewest)))
         done = stop
 
 
-def _cut(start: int, stop: int, shards: int) -> list[Span]:
+def cut(start: int, stop: int, shards: int) -> list[Span]:
+    """Return so many spans that are about equally long."""
     size, longer = divmod(stop - start, shards)
     spans = []
     for k in range(shards):

@@ -9,7 +9,13 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
-from virtualvector.persistence.upgrade_committee import with_first_columns, with_pool, with_views
+from virtualvector.persistence.upgrade_committee import (
+    with_counts,
+    with_first_columns,
+    with_pool,
+    with_reach,
+    with_views,
+)
 from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
@@ -39,6 +45,8 @@ def with_header(format: int, document: dict[str, Any]) -> dict[str, Any]:
         document = with_marks(document)
     if format < 5:
         document = with_views(document)
+    if format < 6:
+        document = with_reach(document)
     if format >= 3:
         return dict(document)
     if "processor" in document:
@@ -68,7 +76,7 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     if format < 5:
         state, arrays = with_pool(state, arrays)
     if format < 6:
-        state = with_ranks(with_first_columns(state))
+        state, arrays = with_counts(with_ranks(with_first_columns(state)), arrays)
     return state, arrays
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ _NEXT_TO_NOTHING = 1e-12  # trust in a new way, so that a file says what it said
 
 def with_views(document: dict[str, Any]) -> dict[str, Any]:
     """Format 5: experts, which may be parameters, may see a few columns each, or squares."""
-    parameters = document.get("parameters")
-    if not isinstance(parameters, dict) or "experts" not in parameters:
-        return document
-    return document | {"parameters": parameters | {"experts": _with_views(parameters["experts"])}}
+    return _with_experts(document, _with_views)
+
+
+def with_reach(document: dict[str, Any]) -> dict[str, Any]:
+    """Format 6: experts, which may be parameters, have a reach; here, one deviation."""
+    return _with_experts(document, _with_reach)
 
 
 def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
@@ -64,6 +67,24 @@ def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     return state | upgraded, arrays
 
 
+def with_counts(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Format 6: a committee counts classes; here, as if all had come alike. None has a reach."""
+    if not isinstance(state, dict) or not _has(state, "committee"):
+        return state, arrays
+    committee = _with_reach(state["committee"])
+    if "counts" in committee:
+        raise Misfit("committee: found counts; expected none before format 6")
+    try:
+        n_classes = len(committee["posteriors"][0]["classes"]["values"])
+        n_calm = committee["n_rows"] - committee["calm_since"]
+        space = committee["feature_space"] | {"n_scaled": 0}
+        counts = np.full(n_classes, n_calm / max(n_classes, 1))
+    except (KeyError, TypeError, IndexError):
+        return state, arrays  # which `unpack` refuses
+    committee |= {"feature_space": space, "counts": "committee/counts"}
+    return state | {"committee": committee}, arrays | {"committee/counts": counts}
+
+
 def with_first_columns(state: Any) -> Any:
     """Format 6: an encoder knows how many columns there were at the start; here, all of them."""
     if not isinstance(state, dict) or not _has(state, "encoder"):
@@ -80,14 +101,34 @@ def _has(state: dict[str, Any], *names: str) -> bool:
     return all(isinstance(state.get(name), dict) for name in names)
 
 
+def _with_experts(document: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
+    parameters = document.get("parameters")
+    if not isinstance(parameters, dict) or "experts" not in parameters:
+        return document
+    return document | {"parameters": parameters | {"experts": changed(parameters["experts"])}}
+
+
 def _with_views(node: Any) -> Any:
     """Return experts that see all columns, and no squares."""
+    return _with_fields(node, {"columns": 0, "squares": False}, 5)
+
+
+def _with_reach(node: Any) -> Any:
+    """Return experts that see all numbers bent."""
+    return _with_fields(node, {"reach": 1.0}, 6)
+
+
+def _with_fields(node: Any, fields: dict[str, Any], format: int) -> Any:
+    """Return experts with fields that they have only since some format."""
     if isinstance(node, list):
-        return [_with_views(each) for each in node]
+        return [_with_fields(each, fields, format) for each in node]
     if not isinstance(node, dict):
         return node
-    node = {name: _with_views(each) for name, each in node.items()}
+    node = {name: _with_fields(each, fields, format) for name, each in node.items()}
     is_expert = {"bandwidth", "margin_noise", "detail"} <= node.keys()
-    if is_expert and {"columns", "squares"} & node.keys():
-        raise Misfit("committee: found an expert with columns; expected none before format 5")
-    return node | {"columns": 0, "squares": False} if is_expert else node
+    if is_expert and fields.keys() & node.keys():
+        name = next(iter(fields))
+        raise Misfit(
+            f"committee: found an expert with {name}; expected none before format {format}"
+        )
+    return node | fields if is_expert else node

@@ -12,6 +12,7 @@ from virtualvector.kernels.symmetric import move_last, rank_one, write_cross
 from virtualvector.kernels.triangular import (
     copy,
     dot,
+    dot_of_row,
     multiply,
     multiply_rows,
     scale,
@@ -219,15 +220,31 @@ def with_sites(
     state: State, n: int, mean: float, residual: float, column: Array, scaled: Array, crossed: Array
 ) -> tuple[float, float]:
     """The same, given its mean and variance under r, and its covariances in ``column``."""
-    variance = residual
-    for i in range(n):  # not in the loop below: see `write_point`
-        mean += column[i] * (state.site_shifts[i] - state.site_precisions[i] * state.margins[i])
+    if n == 0:
+        return mean, smallest_left(residual, residual)
+    width = whole_vectors(n)
+    write_pulls(state, n, scaled)
+    mean += dot_of_row(column, scaled, n)
     for i in range(n):
         scaled[i] = state.site_precisions[i] * column[i]
+    multiply_rows(state.covariances, width, scaled[:n], crossed)
     for i in range(n):
-        crossed[i] = column[i] - dot(state.covariances[i, :n], scaled[:n])
-        variance -= scaled[i] * crossed[i]
-    return mean, max(variance, SMALLEST, _RESOLUTION * residual)
+        crossed[i] = column[i] - crossed[i]
+    variance = residual - dot_of_row(scaled, crossed, n)
+    return mean, smallest_left(variance, residual)
+
+
+@compiled
+def smallest_left(variance: float, residual: float) -> float:
+    """What is left of a margin's variance under r; rounding may have left too little."""
+    return max(variance, SMALLEST, _RESOLUTION * residual)
+
+
+@compiled
+def write_pulls(state: State, n: int, pulls: Array) -> None:
+    """Write ν − τm for each site: times a covariance under r, how far it moves a mean."""
+    for i in range(n):
+        pulls[i] = state.site_shifts[i] - state.site_precisions[i] * state.margins[i]
 
 
 @dispatched

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled, dispatched
-from virtualvector.kernels.triangular import copy, dot
+from virtualvector.kernels.triangular import copy, dot, largest_entry
 from virtualvector.posterior.state import State
 from virtualvector.posterior.workspace import Workspace
 from virtualvector.types import Array
@@ -24,9 +24,7 @@ def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> f
     """
     n = row.shape[0]
     bias = point.shape[0] - n
-    largest = float(bias)
-    for k in range(n):
-        largest = max(largest, abs(row[k]))
+    largest = largest_entry(row, float(bias))
     if largest == 0.0:
         return math.inf
     scale = sign / largest

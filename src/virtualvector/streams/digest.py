@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,6 +80,66 @@ class RowDigest:
             whole.update(each.digest())
         text: str = whole.hexdigest()
         return text
+
+
+class RowSum:
+    """A digest of labelled rows and their places, which adds up: parts may be looked at apart.
+
+    Each row with its number has a digest of its own; their sum is that of the rows.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns of the rows.
+    first : int
+        The number of the first row that is added.
+
+    Examples
+    --------
+    >>> from virtualvector.streams import open_rows
+    >>> from virtualvector.streams.digest import RowSum
+    >>> with open_rows(["ionosphere"]) as reader:
+    ...     (batch,) = reader
+    ...     whole = RowSum(reader.columns).with_rows(batch).hexdigest()
+    ...     parts = [
+    ...         RowSum(reader.columns, start).with_rows(batch.part(start, stop)).hexdigest()
+    ...         for start, stop in [(0, 100), (100, 351)]
+    ...     ]
+    >>> whole == RowSum.added_up(parts), whole == RowSum.added_up(parts[:1])
+    (True, False)
+    """
+
+    def __init__(self, columns: Sequence[Column], first: int = 0) -> None:
+        self._numbers = [column.name for column in columns if not column.categorical]
+        self._texts = [column.name for column in columns if column.categorical]
+        self._next, self._sum = first, 0
+
+    def with_rows(self, batch: Batch) -> Self:
+        """Return the digest of these rows and some more."""
+        more = copy(self)
+        rows = _matrix(batch.table, self._numbers)
+        columns = [batch.table[name].to_pylist() for name in self._texts]
+        weights = [] if batch.weights is None else [batch.weights.tolist()]
+        each = zip(batch.labels.tolist(), *columns, *weights, strict=True)
+        for row, others in zip(rows, each, strict=True):
+            digest = hashlib.blake2b(row.tobytes(), digest_size=SIZE)
+            digest.update(repr((more._next, others)).encode(errors="surrogateescape"))
+            more._sum += int.from_bytes(digest.digest(), "big")
+            more._next += 1
+        return more
+
+    def hexdigest(self) -> str:
+        """Return the digest as text."""
+        return _as_text(self._sum)
+
+    @staticmethod
+    def added_up(digests: Iterable[str | None]) -> str:
+        """Return the digest of all rows of which some digests are given."""
+        return _as_text(sum(int(each, 16) for each in digests if each is not None))
+
+
+def _as_text(total: int) -> str:
+    return f"{total % 2 ** (8 * SIZE):0{2 * SIZE}x}"
 
 
 def _new() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Literal, NamedTuple, Self
 
 from virtualvector.escaping import quoted
@@ -312,6 +313,25 @@ class Reader:
     def close(self) -> None:
         """Let go of what was opened to look at the first rows."""
         self._ahead = None
+
+    def detached(self) -> Reader:
+        """Return a reader of the same rows that can be sent elsewhere: nothing is open.
+
+        Raises
+        ------
+        BadInput
+            If rows can be read only here, and once.
+        """
+        for source in self._sources:
+            if not source.rereadable:
+                raise BadInput(f"{source.name}: found a pipe; expected files, for workers to read.")
+        reader = copy(self)
+        reader._ahead, reader._begun = None, False
+        reader._sources = [
+            source if source.path is None else source._replace(path=source.path.absolute())
+            for source in self._sources
+        ]
+        return reader
 
     def _rows(self, source: Source) -> Rows:
         if self._ahead is not None:

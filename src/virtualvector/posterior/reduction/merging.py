@@ -221,8 +221,8 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     factor (1 − ρ²)^−⅕ and some, nor one that grows from one to three with the narrowing. With label
     noise, factors are not log-concave, and a pair may be passed by that would have won.
     """
-    proper, _, _, c11, c12, c22 = pair_cavity(pair)
-    if not proper:
+    proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
+    if not proper or is_contradicted(pair, mean1, mean2):
         return False
     if not may_lose_little(pair, limit, True):
         return False
@@ -243,6 +243,17 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
+
+
+@compiled
+def is_contradicted(pair: Pair, mean1: float, mean2: float) -> bool:
+    """Whether all else contradicts one of two labels that may be turned.
+
+    Turned labels of the same row would add up in one point, more and more certain, while its right
+    ones have left as almost flat sites, and nothing is left to outvote it.
+    """
+    may_be_turned = pair.label_noise1 > 0.0 and pair.label_noise2 > 0.0
+    return may_be_turned and (mean1 < 0.0 or mean2 < 0.0)
 
 
 @compiled

@@ -176,7 +176,7 @@ def rebuild_images(state: State, work: Workspace) -> None:
     for i in range(state.counts[POINTS]):
         state.variances_at_refresh[i] = residual_product(state, state.points[i], work.product, work)
         write_column(state.products, i, work.product)
-        multiply_rows(state.products, i + 1, work.product, work.column)
+        multiply_rows(state.products, whole_vectors(i + 1), work.product, work.column)
         write_cross(state.gram, i, work.column)
 
 

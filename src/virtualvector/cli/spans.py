@@ -1,0 +1,200 @@
+"""Spans of a source, as workers of a cluster read and learn them.
+
+A task is a pure function of what is known and of where its rows stand: it reads them itself. A
+worker goes on reading where its last span ended; if it has to go back, it begins anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from virtualvector.auto.shards import ended, round_start
+from virtualvector.cli.run import WELCOME, Progress, Run
+from virtualvector.dask.cluster import check_here
+from virtualvector.evaluation import Tally
+from virtualvector.evaluation.judgement import LabelOrder
+from virtualvector.evaluation.tally import Totals
+from virtualvector.streams import Batch, Reader
+from virtualvector.streams.digest import RowSum
+from virtualvector.types import Array, Labels
+
+
+class Job(NamedTuple):
+    """What a run on a cluster learns, and how."""
+
+    key: str  # of the run
+    reader: Reader  # which has not opened anything
+    label: str
+    classes: tuple[str, ...]  # that are declared
+    new_classes: bool
+    skip: bool
+    expected: dict[str, str]  # versions of the client
+
+
+@dataclass
+class Heard:
+    """What was predicted of the rows of a span, to be added to a tally in their order."""
+
+    classes: tuple[str, ...]
+    n_before: int
+    predicted: list[tuple[Labels, Array, Labels]] = field(default_factory=list)
+
+    @property
+    def label_order(self) -> LabelOrder:
+        """Whether labels come in blocks, which is not known here: it takes the rows before."""
+        return LabelOrder(0, 0.0, 0.0)
+
+    @property
+    def now(self) -> Totals:
+        """How many rows have been heard of, as a tally has it."""
+        return Totals(self.n_before + sum(len(labels) for labels, _, _ in self.predicted))
+
+    def with_rows(self, labels: Labels, probabilities: Array, classes: Labels) -> Heard:
+        """Hear what was predicted of some more rows."""
+        known = tuple(sorted({*self.classes, *classes.tolist()}))
+        return Heard(known, self.n_before, [*self.predicted, (labels, probabilities, classes)])
+
+
+class Learned(NamedTuple):
+    """What came of a span."""
+
+    progress: Progress  # of the shard, with what was heard in place of a tally
+    observed: set[str]
+    problems: list[str]
+    is_last: bool  # the source ends with it
+    skipped: int  # bad rows of the whole source, if it ends here
+    skipped_problems: list[str]
+
+
+class Round(NamedTuple):
+    """What is known after a round."""
+
+    progress: Progress
+    observed: set[str]
+    problems: list[str]
+    is_last: bool
+    skipped: int
+    skipped_problems: list[str]
+
+
+def start_of_round(known: Progress, n_shards: int, alone: bool) -> Progress:
+    """Return what the shards of a round go on from; they need not know how it went so far."""
+    model = known.model
+    if known.is_fitted:
+        model = round_start(model, n_shards, alone)
+    return known._replace(model=model, tally=Tally(known.tally.classes, known.tally.now))
+
+
+def learn_span(start: Progress, job: Job, first: int, stop: int) -> Learned:
+    """Read a span and learn it, each row predicted before."""
+    check_here(job.expected)
+    heard: Any = Heard(start.tally.classes, start.tally.now.n_rows)
+    run = Run(
+        start._replace(model=copy(start.model), tally=heard),
+        job.label,
+        job.classes,
+        show=lambda *_: None,
+        new_classes=True,  # whether more may come is decided between rounds
+        skip=job.skip,
+    )
+    rows = _rows_from(job, first)
+    run.learn_some(rows.between(first, stop), RowSum(job.reader.columns, first))
+    skipped = (rows.reader.skipped, list(rows.reader.problems)) if rows.is_over else (0, [])
+    return Learned(run.progress, run.observed, run.problems, rows.is_over, *skipped)
+
+
+def end_of_round(known: Progress, spans: Sequence[Learned], job: Job) -> Round:
+    """Return what is known after all spans of a round, in the order of their rows."""
+    check_here(job.expected)
+    parts = [span.progress for span in spans if span.progress.n_rows > known.n_rows]
+    progress = _together(known, parts) if parts else known
+    _close(progress, job)
+    last = next((span for span in spans if span.is_last), None)
+    return Round(
+        progress,
+        {label for span in spans for label in span.observed},
+        [problem for span in spans for problem in span.problems],
+        last is not None,
+        0 if last is None else last.skipped,
+        [] if last is None else last.skipped_problems,
+    )
+
+
+def _together(known: Progress, parts: Sequence[Progress]) -> Progress:
+    """Return what is known once shards have learned some rows each."""
+    shards = [part.model for part in parts if part.is_fitted]
+    tally = known.tally
+    for part in parts:
+        heard: Any = part.tally
+        for some in heard.predicted:
+            tally = tally.with_rows(*some)
+    return Progress(
+        model=ended(known.model, shards) if shards else known.model,
+        tally=tally,
+        n_passes=known.n_passes,
+        n_rows=known.n_rows + sum(part.n_rows - known.n_rows for part in parts),
+        n_strange=known.n_strange + sum(part.n_strange - known.n_strange for part in parts),
+        digest=RowSum.added_up([known.digest, *(part.digest for part in parts)]),
+        n_repeated=known.n_repeated + sum(part.n_repeated - known.n_repeated for part in parts),
+    )
+
+
+def sum_of_rows(job: Job, first: int, stop: int) -> tuple[int, str | None]:
+    """Return how many rows there are in a span, and what they were."""
+    check_here(job.expected)
+    digest, n_rows = RowSum(job.reader.columns, first), 0
+    for batch in _rows_from(job, first).between(first, stop):
+        digest = digest.with_rows(batch)
+        n_rows += batch.table.num_rows
+    return n_rows, digest.hexdigest()
+
+
+def _close(progress: Progress, job: Job) -> None:
+    """Let no more classes come once there were a thousand rows, as on one machine."""
+    model = progress.model
+    if job.new_classes or not progress.is_fitted or not model.takes_new_classes_:
+        return
+    if progress.n_learned >= WELCOME and len(model.classes_) > 1:
+        model.close_classes()
+
+
+class Rows:
+    """The rows of a source, and how far they have been read."""
+
+    def __init__(self, job: Job) -> None:
+        self.key, self.reader = job.key, copy(job.reader)
+        self.at, self.is_over = 0, False
+        self._batches = iter(self.reader)
+        self._rest: Batch | None = None  # of the last batch
+
+    def between(self, first: int, stop: int) -> Iterator[Batch]:
+        """Yield the rows from one number to another, in parts; there may be fewer."""
+        _here.rows = None  # until it has been read as far as it should
+        while self.at < stop and not self.is_over:
+            batch = next(self._batches, None) if self._rest is None else self._rest
+            self._rest = None
+            if batch is None:
+                self.is_over = True
+                return
+            n_rows = batch.table.num_rows
+            start, end = max(first - self.at, 0), min(stop - self.at, n_rows)
+            self.at += end
+            if end < n_rows:
+                self._rest = batch.part(end, n_rows)
+            if start < end:
+                yield batch.part(start, end)
+        _here.rows = self
+
+
+_here = threading.local()  # what a thread of a worker is reading
+
+
+def _rows_from(job: Job, first: int) -> Rows:
+    """Return rows that go on where this thread was, unless that is too far."""
+    rows: Rows | None = getattr(_here, "rows", None)
+    goes_on = rows is not None and rows.key == job.key and rows.at <= first
+    return rows if goes_on and rows is not None else Rows(job)
