@@ -218,7 +218,7 @@ def test_likelihoods_of_corrections_are_what_moves_their_weights():
     before = weights.copy()
     correct(
         said, came, powers, calibration.SOURCES, calibration.POWERS, calibration.SHARES, weights,
-        0.0, True, np.zeros((16, 2)), np.zeros((120, 2)),
+        before, 0.0, 0.0, 0.0, True, np.zeros((16, 2)), np.zeros((120, 2)),
     )  # fmt: skip
     gains = np.zeros(16)
     add_log_likelihoods(

@@ -17,7 +17,7 @@ from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import mean_trust, multiplied, of_classes, with_moment
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.pooling import Seen, pooled_encoder, same_inputs
+from virtualvector.features.pooling import Seen, check_columns, pooled_encoder, same_inputs
 from virtualvector.learners import pooling
 from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
 
@@ -146,6 +146,7 @@ def _check(model: AutoVVMClassifier, name: str) -> None:
     try:
         model._check_learned()
         without_forgetful(model._committee)
+        check_columns(model._encoder)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 

@@ -25,7 +25,7 @@ from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import multiplied, of_classes, trust_by_evidence
 from virtualvector.auto.stage import Stage
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.pooling import Seen, pooled_encoder
+from virtualvector.features.pooling import Seen, check_columns, pooled_encoder
 from virtualvector.kernels.calibration import POWERS, SHARES, SOURCES, add_log_likelihoods
 from virtualvector.kernels.opinions import Opinions
 from virtualvector.learners import rounds
@@ -93,6 +93,10 @@ class CommitteeShard(AutoVVMClassifier):
         self.classes_ = stage.committee.classes
         return predictions
 
+    def _add_columns(self, columns: Any) -> None:
+        super()._add_columns(columns)
+        check_columns(self._encoder)
+
     def _learn_table_of_one(self, X: Any, y: Any, classes: Any) -> bool:
         return False
 
@@ -112,6 +116,7 @@ def begun(model: Any) -> Any:
     if not isinstance(model, AutoVVMClassifier):
         return rounds.begun(model)
     committee, encoder = model._known
+    check_columns(encoder)
     known = Known(_awake_only(without_forgetful(committee)), encoder)
     return _as(
         CommitteeShard, model, known, _common=encoder, _gains=np.zeros_like(committee.corrections)

@@ -39,6 +39,7 @@ from virtualvector.streams.digest import RowSum
 FEWEST = 256  # rows of a span: pooling a committee takes as long as learning some hundreds
 ENDLESS = 2**53  # rows; a source ends where it ends
 SECONDS = 1.0  # between two looks at whether anyone is there, or two checkpoints
+TIMEOUT = "10s"  # to find a scheduler
 PATIENCE = 30.0  # seconds without any worker
 
 
@@ -57,7 +58,7 @@ def connected(cluster: Cluster) -> Iterator[Client]:
             LocalCluster(
                 n_workers=cluster.workers,
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
             ) as workers,
             Client(workers) as client,
@@ -65,7 +66,7 @@ def connected(cluster: Cluster) -> Iterator[Client]:
             yield _checked(client)
         return
     try:
-        client = Client(cluster.scheduler, timeout="10s")
+        client = Client(cluster.scheduler, timeout=TIMEOUT)
     except (OSError, ValueError) as error:
         raise BadInput(
             f"--scheduler {cluster.scheduler}: found nobody there ({_shortly(error)}); expected "

@@ -32,15 +32,15 @@ _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same
 
 
 class Outcome(NamedTuple):
-    """What was learned, and what was said of rows before: a future for each piece, and its rows."""
+    """What was learned, and what was predicted of rows: a future for each piece, and its rows."""
 
     model: Any
     predicted: list[Any]
     lengths: list[int]
 
 
-class Said(NamedTuple):
-    """What was said of rows: labels, and the probabilities of the classes that were known."""
+class Predicted(NamedTuple):
+    """What was predicted of rows: labels, and probabilities of the classes that were known."""
 
     labels: Any
     probabilities: Any
@@ -124,11 +124,11 @@ def learned(model: Any, piece: Piece, classes: Any, place: str, expected: dict[s
 def predicted_then_learned(
     model: Any, piece: Piece, classes: Any, place: str, expected: dict[str, str]
 ) -> tuple[Any, Any]:
-    """Return the same, and what was said of each row before it was learned."""
+    """Return the same, and what was predicted of each row before it was learned."""
     model = _own(model, expected)
     with _saying(place):
         predictions = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-    return model, Said(predictions.labels, predictions.probabilities, model.classes_)
+    return model, Predicted(predictions.labels, predictions.probabilities, model.classes_)
 
 
 def known(model: Any, expected: dict[str, str]) -> Any:
@@ -173,7 +173,7 @@ class Rounds:
         return found
 
     def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
-        """Learn all rows; tell what was said of each before it was learned, if asked to."""
+        """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
         predicted: list[Any] = []
         lengths: list[int] = []
