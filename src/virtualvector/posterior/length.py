@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.kernels.triangular import (
     add_precision,
     add_scaled,
@@ -61,7 +61,7 @@ _EVERY = 32  # rows at most, in margin space, where q̃ of the weights has to be
 _PRODUCTS = 8  # by which the widest direction is looked for
 
 
-@compiled
+@dispatched
 def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     """Give q̃ the length that the prior has, and no more spread of it, if all factors are steps."""
     steps = settings.margin_noise == 0.0 and math.isinf(settings.half_life)

@@ -27,8 +27,8 @@ from virtualvector.kernels.merge_divergence import (
     log_normaliser,
 )
 from virtualvector.kernels.normal import inverse_mills
-from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.approximation import drop_point, extend, refresh
+from virtualvector.posterior.point import combined, put_point
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH, SMALLEST_GROWTH, WIDEST
 from virtualvector.posterior.reduction.exact_pair import (
     ExactPair,
@@ -326,20 +326,18 @@ def best_merge(
 @compiled
 def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     """Replace two points by their bisector, multiply the residual by g, and rebuild q̃."""
-    one, two = state.points[merge.first], state.points[merge.second]
-    for k in range(one.shape[0]):
-        work.vector[k] = merge.along1[0] * one[k] + merge.along1[1] * two[k]
-        work.other[k] = merge.along2[0] * one[k] + merge.along2[1] * two[k]
-        work.merged[k] = merge.scale * (one[k] + two[k])
+    first, second, merged = combined(
+        state, merge.first, merge.second, merge.along1, merge.along2, merge.scale, work
+    )
     row_number = max(state.row_numbers[merge.first], state.row_numbers[merge.second])
     drop_point(state, max(merge.first, merge.second), work)
     drop_point(state, min(merge.first, merge.second), work)
     # The narrowing part of g first, so that r stays proper on the way.
-    absorb(state, work.vector, merge.precision1, merge.shift1, work)
-    absorb(state, work.other, merge.precision2, merge.shift2, work)
+    absorb(state, first, merge.precision1, merge.shift1, work)
+    absorb(state, second, merge.precision2, merge.shift2, work)
 
     n = state.counts[POINTS]
-    copy(work.merged, state.points[n])
+    put_point(state, n, merged)
     state.margin_noises[n] = merge.noise
     state.label_noises[n] = merge.label_noise
     state.row_numbers[n] = row_number
