@@ -148,7 +148,7 @@ def _extras(line):
 
 def pages() -> list[Path]:
     """Return all pages that people read, but for those that programs write."""
-    return [
-        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
-        *sorted((ROOT / "docs").glob("*.md")),
-    ]
+    beside = (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))
+    documents = sorted((ROOT / "docs").glob("*.md"))
+    # That page is about a service, which tests/serve starts and follows.
+    return [*beside, *(page for page in documents if page.name != "serving.md")]

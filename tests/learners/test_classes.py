@@ -295,7 +295,7 @@ def test_classes_can_be_learned_side_by_side(n_jobs, monkeypatch):
         threads.add(threading.get_ident())
         return learn(*arguments)
 
-    monkeypatch.setattr(one_vs_rest, "learn", noting)
+    monkeypatch.setattr(one_vs_rest, "learned", noting)
     with joblib.parallel_config("threading", n_jobs=n_jobs):
         together = VVMClassifier(8, margin_noise=0.3).fit(X, y)
         predictions = VVMClassifier(8, margin_noise=0.3).predict_then_learn(X, y)

@@ -19,6 +19,7 @@ from virtualvector.posterior.reduction.merging import (
 )
 from virtualvector.posterior.reduction.pairs import find_closest_pairs
 from virtualvector.posterior.residual.full import flush
+from virtualvector.posterior.validation import check_state
 from virtualvector.posterior.workspace import arguments_for, parts_at
 
 
@@ -190,6 +191,57 @@ def test_turned_labels_in_a_row_do_not_turn_the_weights_round(buffer_size):
     how = Settings(buffer_size=buffer_size, merge_pairs=0, label_noise=0.01)
     state, _ = learn(empty_state(3, how), rows, signs, how)
     np.testing.assert_allclose(gaussian(state).mean, exact, atol=0.05)
+
+
+@pytest.mark.parametrize("buffer_size", [10, 40])
+def test_turned_labels_of_rows_that_repeat_do_not_add_up(buffer_size):
+    """Rows of whole numbers: merging once made one point of all turned labels of a row."""
+    for seed in (4, 10, 22, 31, 39):
+        rng = np.random.default_rng(seed)
+        rows = np.column_stack([np.round(rng.normal(size=300)), np.ones(300)])
+        signs = np.sign(rows @ rng.normal(size=2))
+        signs[rng.random(300) < 0.2] *= -1.0
+        adf = Settings(buffer_size=0, merge_pairs=0, max_sweeps=1, label_noise=0.2)
+        _, plain = learn(empty_state(2, adf), rows, signs, adf)
+        how = Settings(buffer_size=buffer_size, merge_pairs=5, label_noise=0.2)
+        _, events = learn(empty_state(2, how), rows, signs, how)
+        assert events.log_probability.mean() > plain.log_probability.mean() - 0.03
+
+
+@pytest.mark.parametrize("buffer_size", [5, 20])
+def test_a_direction_that_no_row_has_a_part_in_keeps_its_prior(buffer_size):
+    """All categories of a column add up to the bias: of their weights less its own nothing is said.
+
+    Two labels of ten are turned where one of a hundred is expected, which pushes all others to
+    zero. Restoring the length once gave it all to this direction, a variance of 6.5.
+    """
+    unseen = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, -1.0]) / math.sqrt(5.0)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        categories = np.eye(4)[rng.integers(4, size=400)]
+        rows = np.column_stack([rng.normal(size=(400, 2)), categories, np.ones(400)])
+        signs = np.sign(rows @ rng.normal(size=7))
+        signs[rng.random(400) < 0.2] *= -1.0
+        how = Settings(buffer_size=buffer_size, merge_pairs=5, label_noise=0.01)
+        state, _ = learn(empty_state(7, how), rows, signs, how)
+        q = gaussian(state)
+        assert 0.6 < unseen @ q.covariance @ unseen < 1.6
+        assert unseen @ q.mean == pytest.approx(0.0, abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_length_does_not_collapse_between_two_looks(seed):
+    """Two weights, one point, four labels of ten turned where one of a hundred is expected."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(250, 2))
+    signs = np.sign(rows @ rng.normal(size=2))
+    signs[rng.random(250) < 0.4] *= -1.0
+    how = Settings(buffer_size=1, label_noise=0.01)
+    for n_rows in (100, 175, 250):
+        state, _ = learn(empty_state(2, how), rows[:n_rows], signs[:n_rows], how)
+        check_state(state, how)
+        q = gaussian(state)
+        assert 1.0 < q.mean @ q.mean + np.trace(q.covariance) < 2.5  # two weights
 
 
 @pytest.mark.parametrize(

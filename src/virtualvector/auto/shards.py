@@ -25,7 +25,7 @@ from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import multiplied, of_classes, trust_by_evidence
 from virtualvector.auto.stage import Stage
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.pooling import Seen, pooled_encoder
+from virtualvector.features.pooling import Seen, check_columns, pooled_encoder
 from virtualvector.kernels.calibration import POWERS, SHARES, SOURCES, add_log_likelihoods
 from virtualvector.kernels.opinions import Opinions
 from virtualvector.learners import rounds
@@ -33,6 +33,8 @@ from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.weights import Visits
 from virtualvector.posterior import shard_start
 from virtualvector.types import Array, Labels
+
+FEWEST = 256  # rows of a span: all experts are pooled, which takes as long as some hundreds of rows
 
 
 @dataclass
@@ -44,7 +46,7 @@ class ShardStage(Stage):
     common : Encoder
         Which stays as it is.
     gains : ndarray
-        The log-likelihood of each way to correct what is said, so far.
+        The log-likelihood of each way to correct what is predicted, so far.
     """
 
     common: Encoder
@@ -66,11 +68,11 @@ class ShardStage(Stage):
         )
         return predictions
 
-    def _listen(self, opinions: Opinions, n_rows: int) -> None:
+    def _listen(self, opinions: Opinions, n_rows: int, powers: Array) -> None:
         if not self.committee.alone:
             self.gains = self.gains.copy()
             add_log_likelihoods(
-                opinions.stated[:, :n_rows], opinions.observed[:n_rows], opinions.powers[:n_rows],
+                opinions.stated[:, :n_rows], opinions.observed[:n_rows], powers,
                 SOURCES, POWERS, SHARES, self.gains,
             )  # fmt: skip
 
@@ -93,6 +95,10 @@ class CommitteeShard(AutoVVMClassifier):
         self.classes_ = stage.committee.classes
         return predictions
 
+    def _add_columns(self, columns: Any) -> None:
+        super()._add_columns(columns)
+        check_columns(self._encoder)
+
     def _learn_table_of_one(self, X: Any, y: Any, classes: Any) -> bool:
         return False
 
@@ -107,11 +113,17 @@ def round_start(model: Any, n_shards: int, alone: bool) -> Any:
     return model if (alone if is_committee else n_shards == 1) else begun(model)
 
 
+def fewest_rows(model: Any) -> int:
+    """Return how many rows a span has at least, unless it is the only one of its round."""
+    return FEWEST if isinstance(model, AutoVVMClassifier) else rounds.FEWEST
+
+
 def begun(model: Any) -> Any:
     """Return the model that a shard goes on from in a round, whatever the learner."""
     if not isinstance(model, AutoVVMClassifier):
         return rounds.begun(model)
     committee, encoder = model._known
+    check_columns(encoder)
     known = Known(_awake_only(without_forgetful(committee)), encoder)
     return _as(
         CommitteeShard, model, known, _common=encoder, _gains=np.zeros_like(committee.corrections)

@@ -68,7 +68,7 @@ class _Place:
         positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
         if committee.takes_new_classes or n_classes < 2:
             positives.append(-1)
-        self.progress = np.array([0, 0, 0, 0, committee.n_rows])
+        self.progress = np.array([0, 0, 0, 0, committee.n_rows, 0])
         self.addresses = np.array([each.address for each in self.all], np.int64)
         table = Ensemble(
             numbers=numbers,

@@ -37,11 +37,11 @@ class Job(NamedTuple):
 
 @dataclass
 class Heard:
-    """What was said of the rows of a span, to be added to a tally in their order."""
+    """What was predicted of the rows of a span, to be added to a tally in their order."""
 
     classes: tuple[str, ...]
     n_before: int
-    said: list[tuple[Labels, Array, Labels]] = field(default_factory=list)
+    predicted: list[tuple[Labels, Array, Labels]] = field(default_factory=list)
 
     @property
     def label_order(self) -> LabelOrder:
@@ -51,12 +51,12 @@ class Heard:
     @property
     def now(self) -> Totals:
         """How many rows have been heard of, as a tally has it."""
-        return Totals(self.n_before + sum(len(labels) for labels, _, _ in self.said))
+        return Totals(self.n_before + sum(len(labels) for labels, _, _ in self.predicted))
 
     def with_rows(self, labels: Labels, probabilities: Array, classes: Labels) -> Heard:
-        """Hear what was said of some more rows."""
+        """Hear what was predicted of some more rows."""
         known = tuple(sorted({*self.classes, *classes.tolist()}))
-        return Heard(known, self.n_before, [*self.said, (labels, probabilities, classes)])
+        return Heard(known, self.n_before, [*self.predicted, (labels, probabilities, classes)])
 
 
 class Learned(NamedTuple):
@@ -130,8 +130,8 @@ def _together(known: Progress, parts: Sequence[Progress]) -> Progress:
     tally = known.tally
     for part in parts:
         heard: Any = part.tally
-        for said in heard.said:
-            tally = tally.with_rows(*said)
+        for some in heard.predicted:
+            tally = tally.with_rows(*some)
     return Progress(
         model=ended(known.model, shards) if shards else known.model,
         tally=tally,

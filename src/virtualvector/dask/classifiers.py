@@ -36,6 +36,7 @@ class DaskMixin(TakesTurns, BaseEstimator):
     client: Client | None
     class_weight: ClassWeight
     classes_: Labels
+    new_columns = "error"
     shuffle, random_state = False, 0  # rows are learned in their order
     _route: Any
     _of: ClassVar[type[Any]]
@@ -114,7 +115,7 @@ class DaskMixin(TakesTurns, BaseEstimator):
             workers for as long as they are referred to.
         """
         done = self._learn_more(X, y, classes, sample_weight, True)
-        said = [dask.delayed(future) for future in done.predicted]
+        predicted = [dask.delayed(future) for future in done.predicted]
 
         def array(pieces: Any, columns: tuple[int, ...], dtype: Any) -> Any:
             arrays = [
@@ -123,8 +124,8 @@ class DaskMixin(TakesTurns, BaseEstimator):
             ]
             return dask.array.concatenate(arrays)
 
-        labels = array((each.labels for each in said), (), self.classes_.dtype)
-        of_all = (each.of_classes(self.classes_) for each in said)
+        labels = array((each.labels for each in predicted), (), self.classes_.dtype)
+        of_all = (each.of_classes(self.classes_) for each in predicted)
         return Predictions(labels, array(of_all, (len(self.classes_),), np.float64))
 
     def predict(self, X: Any) -> Any:

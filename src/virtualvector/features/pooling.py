@@ -38,6 +38,16 @@ class Seen(NamedTuple):
         return np.asarray(self.n_rows - missing, float)
 
 
+def check_columns(encoder: Encoder) -> None:
+    """Raise if columns have come that were not there at the start: each shard may have its own."""
+    n_first, n_columns = encoder.n_first, len(encoder.categorical)
+    if n_first < n_columns:
+        raise ValueError(
+            f"found {n_columns - n_first} columns that came later (new_columns='add'); expected "
+            "the same columns from the first row on, so that all shards have them"
+        )
+
+
 def pooled_encoder(shards: Sequence[Seen], start: Seen) -> Encoder:
     """Return what shards that went on from a start have seen together.
 
@@ -55,6 +65,7 @@ def pooled_encoder(shards: Sequence[Seen], start: Seen) -> Encoder:
     [5.0]
     """
     pooled = start.encoder.twin()
+    pooled.__dict__.pop("places_of_numbers", None)  # which may be others
     encoders = [shard.encoder for shard in shards]
     before = start.encoder
     if before.scaling:

@@ -7,7 +7,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numba
 from numba.core import sigutils
@@ -64,10 +64,35 @@ def noalias(function: Function) -> Function:
     return cast("Function", functools.wraps(function)(_Part(function, NoaliasCompiler)))
 
 
+def ordered(function: Function) -> Function:
+    """As `noalias`, for a function whose sums are taken as they are written: see `lanes.py`."""
+    part = _Part(function, NoaliasCompiler, fastmath=False)
+    return cast("Function", functools.wraps(function)(part))
+
+
 def inlined(function: Function) -> Function:
     """As `compiled`, for a part of an inner loop: every caller gets a copy, which saves calls."""
     part = _Part(function, PartCompiler, forceinline=True)
     return cast("Function", functools.wraps(function)(part))
+
+
+class Dispatched(Protocol):
+    """A compiled function that may have versions."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the version for the first argument."""
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Return what makes a function the version for a kind of named tuple."""
+
+
+def dispatched(function: Callable[..., Any]) -> Dispatched:
+    """As `compiled`, with versions for other kinds of the first argument.
+
+    What `functools.singledispatch` does for Python: ``@function.register(Kind)`` makes what follows
+    the version for named tuples of that kind. Only versions that are called are compiled.
+    """
+    return cast("Dispatched", functools.wraps(function)(_Dispatched(function, PartCompiler)))
 
 
 def jitable(function: Function) -> Function:
@@ -89,14 +114,14 @@ def _entry_for(function: Any, kinds: tuple[type, ...]) -> Any:
     return function.entry.compile(tuple(numba.typeof(kind()) for kind in kinds))
 
 
-def _entry(function: Callable[..., Any]) -> _Entry:
+def _entry(function: Callable[..., Any], options: dict[str, Any]) -> _Entry:
     """Compile what Python calls, cached on disk, releasing the GIL.
 
     Numba's cache notices changes in the file of a function but not in the files of the functions
     it calls. Stamping every cache entry with the hash of *all* sources keeps it from going stale.
     As part of the version it also keeps numba from unpickling classes that are no longer there.
     """
-    dispatcher = _Entry(function, targetoptions=_OPTIONS | {"nopython": True})
+    dispatcher = _Entry(function, targetoptions=_OPTIONS | options | {"nopython": True})
     try:
         dispatcher.enable_caching()
     except RuntimeError:
@@ -135,13 +160,14 @@ class _Part(CPUDispatcher):
     def __init__(
         self, function: Callable[..., Any], compiler: type[Compiler], **options: bool
     ) -> None:
-        options |= _OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
+        self._options = options
+        options = _OPTIONS | options | {"nopython": True, "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=options, pipeline_class=compiler)
 
     @computed_once
     def entry(self) -> _Entry:
         """The same function as Python sees it."""
-        return _entry(self.py_func)
+        return _entry(self.py_func, {k: v for k, v in self._options.items() if k == "fastmath"})
 
     def compile(self, signature: Any) -> Any:
         """Compile as numba does, which would also time every single step."""
@@ -154,3 +180,38 @@ class _Part(CPUDispatcher):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.entry(*arguments)
+
+
+class _Dispatched(_Part):
+    """A function with versions: which one it is, the type of the first argument says."""
+
+    def __init__(self, function: Callable[..., Any], compiler: type[Compiler]) -> None:
+        super().__init__(function, compiler)
+        self._versions: dict[type, _Part] = {}
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function the version for a kind of named tuple."""
+
+        def keep(function: Function) -> Function:
+            self._versions[kind] = _Part(function, PartCompiler)
+            return function
+
+        return keep
+
+    def get_call_template(self, kinds: Any, named_kinds: Any) -> Any:
+        """Return what numba needs to type a call."""
+        version = self._version_for(kinds)
+        if version is None:
+            return super().get_call_template(kinds, named_kinds)
+        return version.get_call_template(kinds, named_kinds)
+
+    def get_overload(self, signature: Any) -> Any:
+        """Return what numba calls."""
+        version = self._version_for(sigutils.normalize_signature(signature)[0])
+        if version is None:
+            return super().get_overload(signature)
+        return version.get_overload(signature)
+
+    def _version_for(self, kinds: Any) -> _Part | None:
+        kind = getattr(kinds[0], "instance_class", None)
+        return None if kind is None else self._versions.get(kind)

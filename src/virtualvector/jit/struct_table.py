@@ -32,12 +32,18 @@ Values = TypeVar("Values", bound=tuple[Any, ...])
 # In a line: a number, an address, or that of an array of up to 3 dimensions and its shape.
 _WORDS = 4
 
+_NO_MORE = ((0, 0, 0), (0, 0), (0,), ())  # lengths, of arrays of fewer dimensions
+
 _NUMBER, _BITS = Struct("d"), Struct("q")
 
 
 def address_of(array: Any) -> int:
     """Return where an array that can be written to begins; numpy's own ways take much longer."""
     return addressof(c_char.from_buffer(array)) if array.size else 0
+
+
+def _line_of(array: Any) -> tuple[int, ...]:
+    return (address_of(array), *array.shape, *_NO_MORE[array.ndim])
 
 
 class StructTable:
@@ -53,24 +59,24 @@ class StructTable:
         self._values = values
         self._tables = [StructTable(value) for value in values if isinstance(value, tuple)]
         tables = iter(self._tables)
-        lines: list[tuple[int, ...]] = []
+        words: list[int] = []
         for value in values:
-            if isinstance(value, tuple):
-                lines.append((next(tables).address, 0, 0, 0))
-            elif isinstance(value, np.ndarray):
-                lines.append((address_of(value), *value.shape, *(0,) * (3 - value.ndim)))
+            if isinstance(value, np.ndarray):
+                words += _line_of(value)
+            elif isinstance(value, tuple):
+                words += (next(tables).address, 0, 0, 0)
             elif isinstance(value, float):
-                lines.append((_BITS.unpack(_NUMBER.pack(value))[0], 0, 0, 0))
+                words += (_BITS.unpack(_NUMBER.pack(value))[0], 0, 0, 0)
             else:
-                lines.append((value, 0, 0, 0))
-        self._lines = np.array(lines, np.int64)
+                words += (value, 0, 0, 0)
+        self._lines = np.array(words, np.int64).reshape(-1, _WORDS)
         self.address = address_of(self._lines)
 
     def replaced(self, values: tuple[Any, ...], place: int) -> StructTable:
         """Return the table of a tuple that differs in one array, at a place, and nowhere else."""
         other, array = copy(self), values[place]
         other._values, other._lines = values, self._lines.copy()
-        other._lines[place] = (address_of(array), *array.shape, *(0,) * (3 - array.ndim))
+        other._lines[place] = _line_of(array)
         other.address = address_of(other._lines)
         return other
 
@@ -80,6 +86,7 @@ class _TableOf(types.Type):
 
     def __init__(self, kind: types.NamedTuple) -> None:
         super().__init__(name=f"TableOf({kind.instance_class.__name__})")
+        self.instance_class = kind.instance_class
         self.fields = {
             name: _TableOf(field) if isinstance(field, types.NamedTuple) else field
             for name, field in zip(kind.fields, kind.types, strict=True)

@@ -6,27 +6,55 @@ narrower than another before digits run out.
 
 Rows of U are gone through four at a time, which saves most of the reading and writing of what they
 are multiplied with. Above its diagonal U has zeros, so that the four may be taken for equally long.
-A product Ux is added up by the same function wherever it is needed, in one order: no bit of it
-depends on what else is done on the way, or on how many rows of a table are multiplied at once.
+Sums are taken in an order that is written down (`jit/lanes.py`): no bit of a product Ux depends on
+what else is done on the way, or on how many rows of a table are multiplied at once (`tiles.py`).
 """
 
 from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled, jitable, noalias
+from virtualvector.jit.compiled import compiled, jitable, noalias, ordered
+from virtualvector.jit.lanes import (
+    LANES,
+    Lanes,
+    entry_in_all,
+    lanes,
+    larger,
+    largest,
+    multiply_add,
+    multiply_add_one,
+    no_lanes,
+    plus,
+    repeated,
+    times,
+    total,
+    write_lanes,
+    write_totals,
+)
 from virtualvector.types import Array
 
-_AT_ONCE = 16
+_AT_ONCE = 2 * LANES
 
 
 @compiled
 def dot(x: Array, y: Array) -> float:
     """The inner product."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i]
-    return total
+    return dot_of_row(x, y, x.shape[0])
+
+
+@compiled
+def largest_entry(x: Array, least: float) -> float:
+    """The largest |x_i|, or ``least`` if that is larger."""
+    whole, result = x.shape[0] // LANES * LANES, least
+    if whole > 0:
+        most = no_lanes()
+        for i in range(0, whole, LANES):
+            most = larger(lanes(x, i), most)
+        result = max(largest(most), least)
+    for i in range(whole, x.shape[0]):
+        result = max(result, abs(x[i]))
+    return result
 
 
 @noalias
@@ -50,34 +78,56 @@ def scale(target: Array, by: float) -> None:
         target[i] *= by
 
 
-@noalias
+@ordered
 def dot_of_row(row: Array, x: Array, size: int) -> float:
     """The inner product of the first ``size`` entries."""
-    total = 0.0
-    for i in range(size):
-        total += row[i] * x[i]
-    return total
+    whole, result = size // LANES * LANES, 0.0
+    if whole > 0:
+        sums = no_lanes()
+        for i in range(0, whole, LANES):
+            sums = multiply_add(lanes(row, i), lanes(x, i), sums)
+        result = total(sums)
+    for i in range(whole, size):
+        result = multiply_add_one(row[i], x[i], result)
+    return result
 
 
-@noalias
+@ordered
 def dots_of_four(
     a: Array, b: Array, c: Array, d: Array, x: Array, size: int, out: Array, j: int
 ) -> None:
     """Write the inner products of four rows with x to ``out``, from place j on."""
-    of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
-    for i in range(size):
-        entry = x[i]
-        of_a += a[i] * entry
-        of_b += b[i] * entry
-        of_c += c[i] * entry
-        of_d += d[i] * entry
-    out[j], out[j + 1], out[j + 2], out[j + 3] = of_a, of_b, of_c, of_d
+    of_a, of_b, of_c, of_d = no_lanes(), no_lanes(), no_lanes(), no_lanes()
+    whole = size // LANES * LANES
+    for i in range(0, whole, LANES):
+        entries = lanes(x, i)
+        of_a = multiply_add(lanes(a, i), entries, of_a)
+        of_b = multiply_add(lanes(b, i), entries, of_b)
+        of_c = multiply_add(lanes(c, i), entries, of_c)
+        of_d = multiply_add(lanes(d, i), entries, of_d)
+    if whole > 0:
+        write_totals(of_a, of_b, of_c, of_d, out, j)
+    else:
+        out[j], out[j + 1], out[j + 2], out[j + 3] = 0.0, 0.0, 0.0, 0.0
+    if whole < size:
+        p, q, r, s = out[j], out[j + 1], out[j + 2], out[j + 3]
+        for i in range(whole, size):
+            p, q = multiply_add_one(a[i], x[i], p), multiply_add_one(b[i], x[i], q)
+            r, s = multiply_add_one(c[i], x[i], r), multiply_add_one(d[i], x[i], s)
+        out[j], out[j + 1], out[j + 2], out[j + 3] = p, q, r, s
+
+
+@jitable
+def four_rows(j: int, d: int) -> int:
+    """How many entries of rows j to j + 3 of U to take: whole vectors, as far as there are any."""
+    return min((j + 4 + LANES - 1) // LANES * LANES, d)
 
 
 @compiled
 def multiply_four(factor: Array, j: int, x: Array, out: Array) -> None:
     """Write entries j to j + 3 of Ux."""
-    dots_of_four(factor[j], factor[j + 1], factor[j + 2], factor[j + 3], x, j + 4, out, j)
+    size = four_rows(j, x.shape[0])
+    dots_of_four(factor[j], factor[j + 1], factor[j + 2], factor[j + 3], x, size, out, j)
 
 
 @noalias
@@ -89,22 +139,6 @@ def multiply(factor: Array, x: Array, out: Array) -> float:
     for j in range(whole, x.shape[0]):
         out[j] = dot_of_row(factor[j], x, j + 1)
     return dot(out, out)
-
-
-@noalias
-def multiply_each(factor: Array, vectors: Array, out: Array) -> None:
-    """Write Ux into a row of ``out`` for each row x of ``vectors``, as `multiply` does.
-
-    Every four rows of U are read once for all of them.
-    """
-    d = vectors.shape[1]
-    whole = d // 4 * 4
-    for j in range(0, whole, 4):
-        for t in range(vectors.shape[0]):
-            multiply_four(factor, j, vectors[t], out[t])
-    for j in range(whole, d):
-        for t in range(vectors.shape[0]):
-            out[t, j] = dot_of_row(factor[j], vectors[t], j + 1)
 
 
 @noalias
@@ -165,7 +199,7 @@ def rotate_columns(products: Array, size: int, rotation: Array, column: Array) -
         rotate_row(products[j], column, size, keep, take, add)
 
 
-@noalias
+@ordered
 def rotate_four(
     a: Array, b: Array, c: Array, d: Array, image: Array, rotation: Array, j: int
 ) -> None:
@@ -174,20 +208,40 @@ def rotate_four(
     keep_b, take_b, add_b = rotation[KEEP, j + 1], rotation[TAKE, j + 1], rotation[ADD, j + 1]
     keep_c, take_c, add_c = rotation[KEEP, j + 2], rotation[TAKE, j + 2], rotation[ADD, j + 2]
     keep_d, take_d, add_d = rotation[KEEP, j + 3], rotation[TAKE, j + 3], rotation[ADD, j + 3]
-    for i in range(j + 4):
-        gathered = image[i]
-        entry = a[i]
-        a[i] = keep_a * entry - take_a * gathered
-        gathered += add_a * entry
-        entry = b[i]
-        b[i] = keep_b * entry - take_b * gathered
-        gathered += add_b * entry
-        entry = c[i]
-        c[i] = keep_c * entry - take_c * gathered
-        gathered += add_c * entry
-        entry = d[i]
-        d[i] = keep_d * entry - take_d * gathered
-        image[i] = gathered + add_d * entry
+    size = four_rows(j, image.shape[0])
+    whole = size // LANES * LANES
+    # Vectors are written as wide as `dots_of_four` reads them right after: else it waits for them.
+    for i in range(0, whole, LANES):
+        gathered = rotate_lanes(a, i, lanes(image, i), keep_a, take_a, add_a)
+        gathered = rotate_lanes(b, i, gathered, keep_b, take_b, add_b)
+        gathered = rotate_lanes(c, i, gathered, keep_c, take_c, add_c)
+        write_lanes(rotate_lanes(d, i, gathered, keep_d, take_d, add_d), image, i)
+    for i in range(whole, size):
+        left = rotate_entry(a, i, image[i], keep_a, take_a, add_a)
+        left = rotate_entry(b, i, left, keep_b, take_b, add_b)
+        left = rotate_entry(c, i, left, keep_c, take_c, add_c)
+        image[i] = rotate_entry(d, i, left, keep_d, take_d, add_d)
+
+
+@ordered
+def rotate_entry(
+    row: Array, i: int, gathered: float, keep: float, take: float, add: float
+) -> float:
+    """`rotate_row` for one entry; return what the image has become."""
+    entry = row[i]
+    row[i] = multiply_add_one(keep, entry, -take * gathered)
+    return multiply_add_one(add, entry, gathered)
+
+
+@ordered
+def rotate_lanes(
+    row: Array, i: int, gathered: Lanes, keep: float, take: float, add: float
+) -> Lanes:
+    """`rotate_row` for eight entries; return what the image has become."""
+    entries = lanes(row, i)
+    taken = times(repeated(-take), gathered)
+    write_lanes(multiply_add(repeated(keep), entries, taken), row, i)
+    return multiply_add(repeated(add), entries, gathered)
 
 
 @noalias
@@ -214,21 +268,29 @@ def rotate_and_multiply(
     return dot(out, out)
 
 
-@noalias
+@ordered
 def multiply_rows(products: Array, size: int, x: Array, out: Array) -> None:
-    """Write xᵀP into ``out`` for the first ``size`` columns of P."""
-    for i in range(size):
-        out[i] = 0.0
-    whole = x.shape[0] // 4 * 4
-    for j in range(0, whole, 4):  # four at once: reading and writing ``out`` is what takes time
-        a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
-        for i in range(size):
-            out[i] += (a * products[j, i] + b * products[j + 1, i]) + (
-                c * products[j + 2, i] + d * products[j + 3, i]
-            )
-    for j in range(whole, x.shape[0]):
-        for i in range(size):
-            out[i] += x[j] * products[j, i]
+    """Write xᵀP into ``out`` for the first ``size`` columns of P: as many as `whole_vectors` says.
+
+    Even and odd entries of x are summed apart: one sum alone would wait for itself.
+    """
+    n = x.shape[0]
+    for i in range(0, size, 2 * LANES):
+        even, more_even, odd, more_odd = no_lanes(), no_lanes(), no_lanes(), no_lanes()
+        for j in range(0, n - 1, 2):
+            row, next_row, entry, next_entry = (
+                products[j], products[j + 1], entry_in_all(x, j), entry_in_all(x, j + 1)
+            )  # fmt: skip
+            even = multiply_add(entry, lanes(row, i), even)
+            more_even = multiply_add(entry, lanes(row, i + LANES), more_even)
+            odd = multiply_add(next_entry, lanes(next_row, i), odd)
+            more_odd = multiply_add(next_entry, lanes(next_row, i + LANES), more_odd)
+        if n % 2 == 1:
+            entry = entry_in_all(x, n - 1)
+            even = multiply_add(entry, lanes(products[n - 1], i), even)
+            more_even = multiply_add(entry, lanes(products[n - 1], i + LANES), more_even)
+        write_lanes(plus(even, odd), out, i)
+        write_lanes(plus(more_even, more_odd), out, i + LANES)
 
 
 @noalias

@@ -16,7 +16,7 @@ class ADFClassifier(BayesianLinearClassifier):
     Parameters
     ----------
     label_noise, margin_noise, prior_variance, fit_intercept, half_life
-    class_weight, new_columns, shuffle, random_state
+    covariance, rank, class_weight, new_columns, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -37,6 +37,8 @@ class ADFClassifier(BayesianLinearClassifier):
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         new_columns: str = ERROR,
         shuffle: bool = True,
@@ -47,6 +49,8 @@ class ADFClassifier(BayesianLinearClassifier):
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.half_life = half_life
+        self.covariance = covariance
+        self.rank = rank
         self.class_weight = class_weight
         self.new_columns = new_columns
         self.shuffle = shuffle

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import learned_whole, of_one_moment
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
-from virtualvector.learners.columns import CONSTRAINT, ERROR
+from virtualvector.learners.columns import CONSTRAINT
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.rows import LinearRows
@@ -28,24 +28,22 @@ from virtualvector.learners.validation import (
 from virtualvector.learners.weights import BALANCED, Repetitions
 from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.posterior import Settings
-from virtualvector.posterior.presets import Noise
-from virtualvector.posterior.state import LOG_EVIDENCE, POINTS, ROWS, counters
+from virtualvector.posterior.presets import Noise, rank_of
+from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 
 class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
-    """A linear classifier that knows how sure it is of its weights.
-
-    Subclasses say by which preset the engine learns.
-    """
+    """A linear classifier that knows how sure it is of its weights; its subclasses are presets."""
 
     label_noise: float
     margin_noise: float
     prior_variance: float
     fit_intercept: bool
     half_life: float | None = None  # not every learner can forget
+    covariance: str = "full"  # nor do without it
+    rank: int = 0
     class_weight: ClassWeight
-    new_columns: str = ERROR
     shuffle: bool
     random_state: int
 
@@ -62,6 +60,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "covariance": [StrOptions({"full", "low-rank", "diagonal"})],
+        "rank": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({BALANCED}), None],
         "new_columns": CONSTRAINT,
         "shuffle": ["boolean"],
@@ -78,7 +78,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     def _noise(self) -> Noise:
         # The engine's prior variance is one; only the ratio matters.
         margin_noise = self.margin_noise / self.prior_variance
-        return Noise(self.label_noise, margin_noise, self.half_life)
+        rank = rank_of(self.covariance, self.rank)
+        return Noise(self.label_noise, margin_noise, self.half_life, rank)
 
     def _settling(self) -> Settings | None:
         """Say how to run EP before the posterior is read, if learning leaves that to then."""
@@ -91,7 +92,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse table of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
@@ -123,7 +124,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse table of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
@@ -154,7 +155,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse table of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
             The class of each row.
@@ -192,12 +193,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
                     )
                 else:
                     predictions = posterior.predict(rows[some.which])
-                parts.append(
-                    (
-                        predictions.labels[some.first],
-                        np.asarray(predictions.probabilities)[some.first],
-                    )
-                )
+                said = predictions.labels, np.asarray(predictions.probabilities)
+                parts.append([each[some.first] for each in said])
             twin._keep(posterior)
             return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
@@ -332,7 +329,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     @property
     def _weights(self) -> Array:
         check_is_fitted(self)
-        weights: Array = np.array([g.mean for g in self._posterior.gaussians])
+        weights: Array = np.array(self._posterior.means)
         return weights * self._scale
 
     @property
@@ -340,7 +337,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     def covariance_(self) -> Array:
         """The posterior covariance of the weights, bias last; one matrix per class beyond two."""
         check_is_fitted(self)
-        matrices = [g.covariance * self._scale**2 for g in self._posterior.gaussians]
+        matrices = [each * self._scale**2 for each in self._posterior.covariances()]
         return matrices[0] if len(matrices) == 1 else np.array(matrices)
 
     @property
@@ -351,7 +348,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         more than two.
         """
         check_is_fitted(self)
-        points = [s.points[: s.counts[POINTS]].copy() for s in self._posterior.states]
+        points = self._posterior.points()
         return points[0] if len(points) == 1 else points
 
     @property
@@ -387,16 +384,13 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         n_weights, expected = self._posterior.check(), self.n_features_in_ + self.fit_intercept
         if n_weights != expected:
             raise ValueError(f"found {n_weights} weights; expected {expected}, as parameters say")
-        known, given = self._posterior, self._settings()
-        same = {
-            name: found == getattr(known.settings, name) for name, found in given._asdict().items()
-        }
-        same["settling"] = self._settling() == known.settling
-        same["prior_variance"] = float(np.sqrt(self.prior_variance)) == self._scale
-        if not all(same.values()):
-            changed = ", ".join(name for name, is_same in same.items() if not is_same)
+        known = self._posterior
+        changed = known.differences(self._settings(), self._settling())
+        if float(np.sqrt(self.prior_variance)) != self._scale:
+            changed.append("prior_variance")
+        if changed:
             raise ValueError(
-                f"found parameters that give another {changed} than what was learned with; "
-                "expected the same: set them back, or fit anew"
+                f"found parameters that give another {', '.join(changed)} than what was learned "
+                "with; expected the same: set them back, or fit anew"
             )
         return checked_classes(known.classes) if len(known.classes) else known.classes

@@ -10,24 +10,29 @@ from joblib import effective_n_jobs
 from scipy.special import log_softmax, logsumexp
 
 from virtualvector.concurrency import computed_once
+from virtualvector.learners.sparse_rows import learned, margins_under
 from virtualvector.posterior import (
     WHOLE,
+    AnyState,
     Events,
     Gaussian,
+    LowRankState,
     Settings,
-    State,
+    empty_low_rank_state,
     empty_state,
     gaussian,
-    learn,
     log_probabilities,
+    mean_of,
     mirror,
-    predicted_margins,
+    points_of,
+    precision_of,
     run_ep,
     with_more_weights,
     write_each_probabilities,
 )
+from virtualvector.posterior.low_rank_validation import check_low_rank_state
 from virtualvector.posterior.settings import check_settings
-from virtualvector.posterior.state import ROWS
+from virtualvector.posterior.state import POINTS, ROWS
 from virtualvector.posterior.validation import check_state, check_work
 from virtualvector.types import Array, Labels, Predictions
 
@@ -45,15 +50,15 @@ class OneVsRest:
     settings: Settings
     settling: Settings | None  # how to run EP before the Gaussian is read, if not at every row
     classes: Labels
-    states: tuple[State, ...]
-    unseen: State | None
+    states: tuple[AnyState, ...]
+    unseen: AnyState | None
 
     @classmethod
     def prior(
         cls, n_weights: int, settings: Settings, settling: Settings | None, classes: Labels | None
     ) -> OneVsRest:
         """Return what is known before the first row; classes not given here come with the rows."""
-        empty = empty_state(n_weights, settings)
+        empty = (empty_state if settings.rank < 0 else empty_low_rank_state)(n_weights, settings)
         check_work(empty, settings)
         if classes is None:
             return cls(settings, settling, np.array([]), (empty,), empty)
@@ -74,12 +79,21 @@ class OneVsRest:
             check_settings(settings)
         states = [*self.states, *(() if self.unseen is None else (self.unseen,))]
         for state in {id(state): state for state in states}.values():  # many may be the same
-            check_state(state, self.settings)
+            if isinstance(state, LowRankState):
+                check_low_rank_state(state, self.settings)
+            else:
+                check_state(state, self.settings)
             for settings in all_settings:
                 check_work(state, settings)
             if len(state.mean) != n_weights or state.counts[ROWS] != states[0].counts[ROWS]:
                 raise ValueError("found posteriors of different weights or rows; expected the same")
         return n_weights
+
+    def differences(self, settings: Settings, settling: Settings | None) -> list[str]:
+        """Return the names of settings that are others than what was learned with."""
+        known = self.settings._asdict()
+        found = [name for name, value in settings._asdict().items() if value != known[name]]
+        return found + ["settling"] * (settling != self.settling)
 
     def learn(self, rows: Array, labels: Labels, powers: Array = WHOLE) -> OneVsRest:
         """Learn labelled rows in their order, or the likelihoods of rows to powers up to one."""
@@ -102,23 +116,25 @@ class OneVsRest:
         if len(self.classes) < 2:
             if unseen is None:
                 (state,) = self.states
-                unseen, _ = learn(state, rows, np.full(len(rows), -1.0), self.settings, powers)
+                unseen, _ = learned(state, rows, np.full(len(rows), -1.0), self.settings, powers)
                 return replace(self, states=(unseen,))
             return replace(self, states=(unseen,), unseen=unseen)
         states = tuple(state for state, _ in self._learn_each(rows, self._signs(labels), powers))
         return replace(self, states=states, unseen=unseen)
 
-    def _unseen_after(self, rows: Array, powers: Array) -> State | None:
+    def _unseen_after(self, rows: Array, powers: Array) -> AnyState | None:
         """Return what is known of classes that may still come once rows are learned."""
         if self.unseen is None:
             return None
-        return learn(self.unseen, rows, np.full(len(rows), -1.0), self.settings, powers)[0]
+        return learned(self.unseen, rows, np.full(len(rows), -1.0), self.settings, powers)[0]
 
-    def _learn_each(self, rows: Array, signs: Array, powers: Array) -> list[tuple[State, Events]]:
+    def _learn_each(
+        self, rows: Array, signs: Array, powers: Array
+    ) -> list[tuple[AnyState, Events]]:
         """Let each posterior learn; side by side if joblib is told so: kernels need no GIL."""
 
-        def work(state: State, its_signs: Array) -> tuple[State, Events]:
-            return learn(state, rows, its_signs, self.settings, powers)
+        def work(state: AnyState, its_signs: Array) -> tuple[AnyState, Events]:
+            return learned(state, rows, its_signs, self.settings, powers)
 
         n_threads = min(len(self.states), effective_n_jobs()) if len(self.states) > 1 else 1
         if n_threads < 2:
@@ -187,21 +203,21 @@ class OneVsRest:
             states.insert(place, self.unseen)
         return replace(self, classes=classes, states=tuple(states))
 
-    def with_states(self, states: tuple[State, ...], unseen: State | None) -> OneVsRest:
+    def with_states(self, states: tuple[AnyState, ...], unseen: AnyState | None) -> OneVsRest:
         """Return the same classes with posteriors that have learned more."""
         return replace(self, states=states, unseen=unseen)
 
     def with_more_weights(self, at: int, n_more: int) -> OneVsRest:
         """Return the same for rows with more columns at a place, of which nothing is known."""
 
-        def wider(state: State) -> State:
-            return with_more_weights(state, at, n_more)
+        def wider(state: AnyState) -> AnyState:
+            return with_more_weights(state, at, n_more, self.settings)
 
         unseen = None if self.unseen is None else wider(self.unseen)
         return self.with_states(tuple(wider(state) for state in self.states), unseen)
 
     @computed_once
-    def settled(self) -> tuple[State, ...]:
+    def settled(self) -> tuple[AnyState, ...]:
         """The posteriors as they are read."""
         if self.settling is None:
             return self.states
@@ -212,10 +228,30 @@ class OneVsRest:
         """The Gaussian of each posterior."""
         return tuple(gaussian(state) for state in self.settled)
 
+    @computed_once
+    def means(self) -> tuple[Array, ...]:
+        """The mean of the weights under each posterior."""
+        if self.settings.rank < 0:
+            return tuple(known.mean for known in self.gaussians)
+        return tuple(mean_of(state) for state in self.settled)
+
+    def points(self) -> list[Array]:
+        """Return the virtual points of each posterior."""
+        return [
+            points_of(s) if isinstance(s, LowRankState) else s.points[: s.counts[POINTS]].copy()
+            for s in self.states
+        ]
+
+    def covariances(self) -> tuple[Array, ...]:
+        """Return the covariance of the weights under each posterior."""
+        if self.settings.rank < 0:
+            return tuple(known.covariance for known in self.gaussians)
+        return tuple(np.linalg.inv(precision_of(s)).astype(np.float64) for s in self.settled)
+
     def margins(self, rows: Array) -> Array:
         """Return the standardised margin of each row under each posterior, one column each."""
         noise = self.settings.margin_noise
-        return np.column_stack([predicted_margins(state, rows, noise) for state in self.settled])
+        return np.column_stack([margins_under(state, rows, noise) for state in self.settled])
 
     def log_odds(self, rows: Array) -> Array:
         """Return what decides: higher means more probable.

@@ -8,14 +8,18 @@ somebody else may hold. A `Route` has memory of its own, in which single rows ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import TakesTurns, Turn, refuse
+from virtualvector.learners.columns import ERROR
 from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.learners.sparse_rows import SparseRow
 from virtualvector.posterior import Engine, copy_state
 from virtualvector.types import Array, Labels
 
@@ -160,7 +164,7 @@ class OnlinePosterior(Route[OneVsRest]):
         Those of the columns, if they have any.
     """
 
-    _table: Array
+    _table: Any
     _row: Any
     _sign: Any
     _engines: list[Engine]
@@ -170,13 +174,19 @@ class OnlinePosterior(Route[OneVsRest]):
         # Some learners have to run EP before a posterior is read.
         super().__init__(known, known.classes, names, can_predict=known.settling is None)
         self._classes = known.with_states((), None)
-        self._n_columns = n_columns
+        self._n_columns, self.takes_sparse = n_columns, known.settings.rank >= 0
         self.parameters: list[Any] | None = None  # of the learner, when last found valid
 
     def _open(self, known: OneVsRest) -> None:
-        self._table, signs = np.empty((1, self._n_columns)), np.empty(1)
-        # Python's own views are faster, and take nothing but numbers of the same type and shape.
-        self._row, self._sign = self._table[0].data, signs.data
+        signs = np.empty(1)
+        if self.takes_sparse:
+            self._row = SparseRow(self._n_columns)
+            self._table = self._row.rows
+        else:
+            self._table = np.empty((1, self._n_columns))
+            # Python's own views are faster, and take but numbers of the same type and shape.
+            self._row = self._table[0].data
+        self._sign = signs.data
 
         def own(state: Any) -> Engine:
             return Engine(copy_state(state), known.settings, self._table, signs)
@@ -195,6 +205,8 @@ class OnlinePosterior(Route[OneVsRest]):
         try:
             self._row[:] = row
         except (TypeError, ValueError):  # no array of float64
+            if isinstance(row, Mapping) or issparse(row):
+                raise
             other = np.asarray(row)
             if other.shape != self._row.shape or other.dtype.kind not in "fiub":
                 raise ValueError(
@@ -218,7 +230,7 @@ class OnlinePosterior(Route[OneVsRest]):
         if margin != margin:
             raise ValueError("found nan or infinity in the row; expected finite numbers")
         if self._is_binary:
-            return first.probabilities.copy()
+            return np.array(first.probabilities)
         margins = [[margin, *(each.predict() for each in self._engines[1:])]]
         several: Array = self._classes.probabilities_of(np.array(margins))[0]
         return several
@@ -248,7 +260,7 @@ class TakesRows(TakesTurns, BaseEstimator):
 
     _route: Any = None  # a `Route`, once something has been learned
     class_weight: Any
-    new_columns: str
+    new_columns: str = ERROR
     classes_: Labels
     n_features_in_: int
     feature_names_in_: Any
@@ -269,7 +281,8 @@ class TakesRows(TakesTurns, BaseEstimator):
         x : array-like of shape (n_columns,), or dict
             The values of the row in the order of the columns; or by the names of columns, which are
             those of the first row, unless `new_columns` says otherwise. A column that a dict does
-            not have is missing, which is an error to all but `AutoVVMClassifier`.
+            not have is missing, which is an error to all but `AutoVVMClassifier`. With a covariance
+            of low rank it may be a sparse row, or a dict by the numbers of columns not zero.
         y : label
             The class of the row.
         sample_weight : float, default=1.0

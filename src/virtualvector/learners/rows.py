@@ -8,12 +8,15 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 
 from virtualvector.dataframes import is_table, labels_of
 from virtualvector.learners.columns import ADD, check_width, new_labels
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.online import OnlinePosterior, TakesRows
+from virtualvector.learners.sparse_rows import sparse_table
 from virtualvector.learners.validation import checked_rows
 from virtualvector.types import Labels
 
@@ -41,6 +44,8 @@ class LinearRows(TakesRows):
     def _row(self, route: OnlinePosterior, x: Any) -> Any:
         if not isinstance(x, Mapping):
             return x
+        if not route.names and route.takes_sparse:
+            return x
         if not route.names:
             raise ValueError(
                 "found a dict; expected an array, because the rows so far had no names of columns"
@@ -64,6 +69,8 @@ class LinearRows(TakesRows):
             if row is None:  # the first row, or one with new columns: it has names of its own
                 return _table(x.values(), x.keys())
             x = row
+        if isinstance(x, Mapping) or issparse(x):
+            return sparse_table(x, self.n_features_in_)
         row = np.asarray(x)
         if route is None or not route.names or row.shape != (len(route.names),):
             return row[np.newaxis]
@@ -101,6 +108,11 @@ class LinearRows(TakesRows):
             wider.feature_names_in_ = np.array([*self.feature_names_in_, *names], dtype=object)
         wider._posterior = known.with_more_weights(n_features, n_more)
         return wider
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _likeliest(self, x: Any) -> Labels:
         labels: Labels = self.predict(self._as_table(x))

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from virtualvector.dataframes import TimesFound, validated
-from virtualvector.types import Array, Labels
+from virtualvector.learners.sparse_rows import SparseTable
+from virtualvector.types import Labels
 from virtualvector.values import is_missing, number_in, spelled
 
 _TRUTH = {"true": "1", "1": "true", "false": "0", "0": "false"}  # also in numpy
@@ -18,23 +20,20 @@ _TRUTH = {"true": "1", "1": "true", "false": "0", "0": "false"}  # also in numpy
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def checked_rows(estimator: BaseEstimator, X: Any, reset: bool = False) -> Array:
-    """Return rows to predict as a contiguous array of finite numbers."""
-    rows: Array = _as_numbers(estimator, X, reset=reset)
-    _check_finite(rows, estimator)
-    return rows
+def checked_rows(estimator: BaseEstimator, X: Any, reset: bool = False) -> Any:
+    """Return rows to predict as a contiguous array of finite numbers, or as a sparse table."""
+    return _finite(_as_numbers(estimator, X, reset=reset), estimator)
 
 
 def checked_rows_and_labels(
     estimator: BaseEstimator, X: Any, y: Any, reset: bool
-) -> tuple[Array, Labels]:
+) -> tuple[Any, Labels]:
     """Return rows and labels to learn."""
     y = _plain(y)
     _check_labels(y, "y")
     rows, labels = _as_numbers(estimator, X, y=y, reset=reset)
     _check_labels(labels, "y")
-    _check_finite(rows, estimator)
-    return rows, labels
+    return _finite(rows, estimator), labels
 
 
 def checked_labels(y: Any, n_rows: int) -> Labels:
@@ -148,6 +147,9 @@ def _refuse_label(labels: Labels, row: int, classes: Labels, expected: str) -> N
 
 
 def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
+    if sparse.issparse(X):
+        _check_indices(X)
+        options |= {"accept_sparse": "csr"}
     try:
         return validated(
             estimator, X, dtype=np.float64, order="C", ensure_all_finite=False, **options
@@ -175,15 +177,38 @@ def _check_every_cell(X: Any, estimator: BaseEstimator) -> None:
                 ) from None
 
 
-def _check_finite(rows: Array, estimator: BaseEstimator) -> None:
-    finite = np.isfinite(rows)
-    if finite.all():
-        return
-    row, column = np.argwhere(~finite)[0]
-    found = "NaN" if np.isnan(rows[row, column]) else "infinity"
-    raise ValueError(
-        f"Input X contains {found} at {_place(row, column, estimator)}; expected finite numbers."
-    )
+def _check_indices(X: Any) -> None:
+    """Raise for places of a sparse table that are not in it: whoever built it by hand may err."""
+    if hasattr(X, "check_format"):
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(
+                f"Input X is a sparse table of shape {X.shape} whose indices do not fit: {error}; "
+                "expected indices within its shape."
+            ) from None
+
+
+def _finite(rows: Any, estimator: BaseEstimator) -> Any:
+    """Return rows of finite numbers; a sparse table with each place once, in order."""
+    is_sparse = sparse.issparse(rows)
+    if is_sparse:
+        rows = sparse.csr_array(rows, copy=not rows.has_canonical_format)
+        rows.sum_duplicates()
+    numbers = rows.data if is_sparse else rows
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        first = tuple(np.argwhere(~finite)[0])
+        number, (row, column) = numbers[first], first * 2 if is_sparse else first
+        if is_sparse:
+            row = int(np.searchsorted(rows.indptr, first[0], side="right")) - 1
+            column = rows.indices[first[0]]
+        found = "NaN" if np.isnan(number) else "infinity"
+        raise ValueError(
+            f"Input X contains {found} at {_place(row, column, estimator)}; expected finite "
+            "numbers."
+        )
+    return SparseTable(rows) if is_sparse else rows
 
 
 def _place(row: int, column: int, estimator: BaseEstimator) -> str:

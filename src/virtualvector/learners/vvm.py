@@ -50,6 +50,14 @@ class VVMClassifier(BayesianLinearClassifier):
         what they were halves in so many rows. What is known fades into the prior. The more rows
         say, the sooner old ones are outdone: memory reaches back much less than a half-life. By
         default nothing is forgotten.
+    covariance : {"full", "low-rank", "diagonal"}, default="full"
+        What is kept of how uncertain weights are together. All of it takes d² numbers, for d
+        weights, and as much time per row. "low-rank" keeps a precision for each weight, and how
+        they hang together along ``rank`` directions: about d·(rank + 3) numbers, for tables that
+        are wide and sparse. "diagonal" is rank 0. Both need margin noise, and fewer points than
+        weights; with a half-life, no points.
+    rank : int, default=20
+        The number of those directions: more of them, better predictions.
     class_weight : dict or "balanced", optional
         The weights of classes, by which those of rows are multiplied; one that is not in the dict
         has 1. "balanced" makes all classes count alike, in `fit` only. Probabilities are then those
@@ -125,6 +133,8 @@ class VVMClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         new_columns: str = ERROR,
         shuffle: bool = True,
@@ -140,6 +150,8 @@ class VVMClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.covariance = covariance
+        self.rank = rank
         self.class_weight = class_weight
         self.new_columns = new_columns
         self.shuffle = shuffle

@@ -18,7 +18,7 @@ class WindowEPClassifier(BayesianLinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
-    class_weight, new_columns, shuffle, random_state
+    covariance, rank, class_weight, new_columns, shuffle, random_state
         As for `VVMClassifier`, which also describes the attributes.
 
     Examples
@@ -42,6 +42,8 @@ class WindowEPClassifier(BayesianLinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         new_columns: str = ERROR,
         shuffle: bool = True,
@@ -55,6 +57,8 @@ class WindowEPClassifier(BayesianLinearClassifier):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.half_life = half_life
+        self.covariance = covariance
+        self.rank = rank
         self.class_weight = class_weight
         self.new_columns = new_columns
         self.shuffle = shuffle

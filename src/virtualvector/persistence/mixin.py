@@ -142,11 +142,12 @@ def _with_later_ones(kind: type[SavableMixin], header: Header) -> dict[str, Any]
 
     Before format 4 `fit` did not shuffle rows; what it has learned is as if it always had.
     """
+    usual = kind().get_params(deep=False)
     later: dict[str, Any] = {"class_weight": None}
     if header.format < 6:
         later["new_columns"] = "error"
+        later |= {name: usual[name] for name in ("covariance", "rank") if name in usual}
     if header.format < 4 and "shuffle" not in header.parameters:
-        usual = kind().get_params(deep=False)
         later |= {name: usual[name] for name in ("shuffle", "random_state")}
     return later | header.parameters
 

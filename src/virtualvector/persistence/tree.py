@@ -128,7 +128,9 @@ class _Packer:
         if kind in PLAIN:
             return _plain(PLAIN[kind].to_node(value, path))
         if origin in (Union, types.UnionType):
-            return _plain(None) if value is None else self._packed(value, _one_or_none(kind), path)
+            return (
+                _plain(None) if value is None else self._packed(value, _kind_of(value, kind), path)
+            )
         if origin is np.ndarray:
             return _packed_array(value, _entry_type(kind), path)
         if origin is dict:
@@ -188,7 +190,7 @@ class _Unpacker:
         if kind in PLAIN:
             return PLAIN[kind].from_node(node, path)
         if origin in (Union, types.UnionType):
-            return None if node is None else self.unpack(node, _one_or_none(kind), path)
+            return None if node is None else self.unpack(node, self._kind_at(node, kind), path)
         if origin is np.ndarray:
             return self._array(node, _entry_type(kind), path)
         if origin is dict:
@@ -200,6 +202,16 @@ class _Unpacker:
             made = [self.unpack(each, item, f"{path}/{i}") for i, (each, item) in pairs]
             return tuple(made) if origin is tuple else made
         return self._record(node, kind, path)
+
+    def _kind_at(self, node: Any, kind: Any) -> Any:
+        """Return which of several kinds of records a node is, by the names of its fields."""
+        kinds = _kinds(kind)
+        if len(kinds) == 1 or not isinstance(node, dict):
+            return kinds[0]
+        if node.keys() == {_SAME}:
+            earlier = type(self._records.get(str(node[_SAME])))
+            return earlier if earlier in kinds else kinds[0]
+        return next((each for each in kinds if fields_of(each).keys() == node.keys()), kinds[0])
 
     def fields(self, node: Any, kinds: Mapping[str, Any], path: str) -> dict[str, Any]:
         expected(node, dict, path)
@@ -329,11 +341,18 @@ def _is_immutable(kind: Any) -> bool:
     return issubclass(kind, tuple) or kind.__dataclass_params__.frozen
 
 
-def _one_or_none(kind: Any) -> Any:
+def _kinds(kind: Any) -> list[Any]:
+    """Return what a union is of, but for None; several only if they are all records."""
     kinds = [each for each in get_args(kind) if each is not types.NoneType]
-    if len(kinds) != 1:
+    if len(kinds) != 1 and not all(hasattr(each, "_fields") for each in kinds):
         raise TypeError(f"cannot be stored in a model file: {kind}")
-    return kinds[0]
+    return kinds
+
+
+def _kind_of(value: Any, kind: Any) -> Any:
+    """Return which kind of a union a value is of."""
+    kinds = _kinds(kind)
+    return type(value) if type(value) in kinds else kinds[0]
 
 
 def _item_kinds(kind: Any, length: int, path: str) -> Sequence[Any]:

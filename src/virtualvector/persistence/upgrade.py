@@ -16,7 +16,7 @@ from virtualvector.persistence.upgrade_committee import (
     with_reach,
     with_views,
 )
-from virtualvector.persistence.upgrade_points import with_label_noises
+from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
 # Format 3 has other names for these: fields of records, parameters, counters.
@@ -76,7 +76,7 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     if format < 5:
         state, arrays = with_pool(state, arrays)
     if format < 6:
-        state, arrays = with_counts(with_first_columns(state), arrays)
+        state, arrays = with_counts(with_ranks(with_first_columns(state)), arrays)
     return state, arrays
 
 

@@ -1,4 +1,4 @@
-"""What format 4 changed of posteriors: every point has a label noise of its own."""
+"""What formats 4 and 6 changed of posteriors: label noises of points, ranks of residuals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
 
 _SAME = "same as"
+_SETTINGS = {"buffer_size", "half_life", "max_sweeps", "strategy", "tolerance"}
 
 
 def with_label_noises(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
@@ -61,3 +62,17 @@ def _label_noise(settings: Any, whole: Any) -> float:
                 settings = settings.get(name) if isinstance(settings, dict) else None
     found = settings.get("label_noise") if isinstance(settings, dict) else None
     return float(found) if isinstance(found, int | float) else 0.0
+
+
+def with_ranks(node: Any) -> Any:
+    """Format 6: settings say of what rank the residual is; before, all were of full covariance."""
+    if isinstance(node, list):
+        return [with_ranks(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {name: with_ranks(each) for name, each in node.items()}
+    if node.keys() >= _SETTINGS:
+        if "rank" in node:
+            raise Misfit("found a rank among settings; expected none before format 6")
+        node["rank"] = -1
+    return node

@@ -8,6 +8,8 @@ from virtualvector.posterior.engine import (
     with_more_weights,
 )
 from virtualvector.posterior.gaussian import Gaussian, gaussian, run_ep
+from virtualvector.posterior.low_rank import mean_of, points_of, precision_of
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState, empty_low_rank_state
 from virtualvector.posterior.pooling import pool, shard_start
 from virtualvector.posterior.prediction import (
     log_probabilities,
@@ -21,20 +23,26 @@ from virtualvector.posterior.workspace import WHOLE, Events
 
 __all__ = [
     "WHOLE",
+    "AnyState",
     "Engine",
     "Events",
     "Gaussian",
+    "LowRankState",
     "Settings",
     "State",
     "Strategy",
     "copy_state",
+    "empty_low_rank_state",
     "empty_state",
     "gaussian",
     "learn",
     "learn_in_place",
     "log_probabilities",
+    "mean_of",
     "mirror",
+    "points_of",
     "pool",
+    "precision_of",
     "predicted_margins",
     "run_ep",
     "shard_start",

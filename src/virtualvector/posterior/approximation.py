@@ -2,33 +2,40 @@
 
 Everything the engine asks of q̃ goes through these functions: the marginal of one margin, a change
 of one site, one more point, one point less. Only this file and the residual know that there are two
-spaces.
+spaces; what is done in that of the weights is in `weight_space.py`.
 """
 
 from __future__ import annotations
 
-from virtualvector.jit.compiled import compiled, inlined
+from virtualvector.jit.compiled import compiled, dispatched, inlined
 from virtualvector.kernels.symmetric import move_last, rank_one, write_cross
 from virtualvector.kernels.triangular import (
-    add_precision,
-    add_scaled,
     copy,
     dot,
+    dot_of_row,
     multiply,
     multiply_rows,
     scale,
     whole_vectors,
 )
+from virtualvector.posterior.point import copy_point, is_kept_query, keep_query
 from virtualvector.posterior.reduction.pairs import drop_pairs
 from virtualvector.posterior.residual.full import (
     drop_image,
     flush,
+    point_mean,
     rebuild_images,
     residual_product,
     write_image,
 )
 from virtualvector.posterior.site import SMALLEST, log_normaliser, weakened
 from virtualvector.posterior.state import MATCHED_VARIANCE, POINTS, ROWS, State, in_margin_space
+from virtualvector.posterior.weight_space import (
+    covariance_of_weights,
+    marginal_of_weights,
+    move_weights,
+    refresh_weights,
+)
 from virtualvector.posterior.workspace import Workspace
 from virtualvector.types import Array
 
@@ -69,8 +76,7 @@ def marginal(state: State, i: int, work: Workspace) -> tuple[float, float]:
     """Mean and variance of the margin of point i under q̃; leaves Ub in ``work.product``."""
     if in_margin_space(state):
         return state.margins[i], state.covariances[i, i]
-    variance = multiply(state.weight_factor, state.points[i], work.product)
-    return dot(state.points[i], state.weight_mean), variance
+    return marginal_of_weights(state, i, work)
 
 
 @compiled
@@ -93,9 +99,7 @@ def covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under q̃."""
     if in_margin_space(state):
         return state.covariances[i, j]
-    multiply(state.weight_factor, state.points[i], work.product)
-    multiply(state.weight_factor, state.points[j], work.other)
-    return dot(work.product, work.other)
+    return covariance_of_weights(state, i, j, work)
 
 
 @compiled
@@ -126,33 +130,7 @@ def move(
     if in_margin_space(state):
         move_margins(state.margins, state.covariances, n, i, -precision / growth, step, work.column)
     else:
-        add_precision(state.weight_factor, work.product, precision, work.image)
-        add_scaled(state.weight_mean, step, work.image)
-
-
-@compiled
-def absorb_sites(
-    mean: Array, factor: Array, points: Array, precisions: Array, shifts: Array,
-    product: Array, image: Array,
-) -> float:  # fmt: skip
-    """Multiply N(mean, factorᵀfactor) by the sites of all points; write back what was used.
-
-    Sites that narrow come first: then every Gaussian on the way is at least as narrow as the
-    last one, hence proper. Returns the logarithm of what the product integrates to.
-    """
-    evidence = 0.0
-    for narrowing in (True, False):
-        for i in range(points.shape[0]):
-            if (precisions[i] > 0.0) == narrowing:
-                variance = multiply(factor, points[i], product)
-                along = dot(points[i], mean)
-                precision, shift = weakened(along, variance, precisions[i], shifts[i], SMALLEST)
-                evidence += log_normaliser(along, variance, precision, shift)
-                add_precision(factor, product, precision, image)
-                step = (shift - precision * along) / (1.0 + precision * variance)
-                add_scaled(mean, step, image)
-                precisions[i], shifts[i] = precision, shift
-    return evidence
+        move_weights(state, precision, step, work)
 
 
 @compiled
@@ -162,15 +140,9 @@ def refresh(state: State, work: Workspace) -> float:
     work.cached_query[0] = 0.0
     flush(state, work)
     if not in_margin_space(state):
-        copy(state.mean, state.weight_mean)
-        for j in range(state.mean.shape[0]):
-            copy(state.factor[j], state.weight_factor[j])
-        return absorb_sites(
-            state.weight_mean, state.weight_factor, state.points[:n],
-            state.site_precisions, state.site_shifts, work.product, work.image,
-        )  # fmt: skip
+        return refresh_weights(state, n, work)
     for i in range(n):
-        state.margins[i] = dot(state.points[i], state.mean)
+        state.margins[i] = point_mean(state, i)
         for j in range(n):
             state.covariances[i, j] = state.gram[i, j]
     evidence = 0.0
@@ -238,20 +210,44 @@ def from_product(
     With S the covariances of the points' margins under q̃, T = diag(τ) and g their covariances with
     this one under r, which go to ``column``: those under q̃ are g − STg, which go to ``crossed``.
     """
-    mean, variance = dot(vector, state.mean), residual
     if n > 0:
         multiply_rows(state.products, whole_vectors(n), product, column)
-    for i in range(n):  # not in the loop below: see `write_point`
-        mean += column[i] * (state.site_shifts[i] - state.site_precisions[i] * state.margins[i])
-    for i in range(n):
-        scaled[i] = state.site_precisions[i] * column[i]
-    for i in range(n):
-        crossed[i] = column[i] - dot(state.covariances[i, :n], scaled[:n])
-        variance -= scaled[i] * crossed[i]
-    return mean, max(variance, SMALLEST, _RESOLUTION * residual)
+    return with_sites(state, n, dot(vector, state.mean), residual, column, scaled, crossed)
 
 
 @compiled
+def with_sites(
+    state: State, n: int, mean: float, residual: float, column: Array, scaled: Array, crossed: Array
+) -> tuple[float, float]:
+    """The same, given its mean and variance under r, and its covariances in ``column``."""
+    if n == 0:
+        return mean, smallest_left(residual, residual)
+    width = whole_vectors(n)
+    write_pulls(state, n, scaled)
+    mean += dot_of_row(column, scaled, n)
+    for i in range(n):
+        scaled[i] = state.site_precisions[i] * column[i]
+    multiply_rows(state.covariances, width, scaled[:n], crossed)
+    for i in range(n):
+        crossed[i] = column[i] - crossed[i]
+    variance = residual - dot_of_row(scaled, crossed, n)
+    return mean, smallest_left(variance, residual)
+
+
+@compiled
+def smallest_left(variance: float, residual: float) -> float:
+    """What is left of a margin's variance under r; rounding may have left too little."""
+    return max(variance, SMALLEST, _RESOLUTION * residual)
+
+
+@compiled
+def write_pulls(state: State, n: int, pulls: Array) -> None:
+    """Write ν − τm for each site: times a covariance under r, how far it moves a mean."""
+    for i in range(n):
+        pulls[i] = state.site_shifts[i] - state.site_precisions[i] * state.margins[i]
+
+
+@dispatched
 def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float, float]:
     """Mean and variance of a margin under q̃ with n points, and its variance under r.
 
@@ -269,25 +265,20 @@ def along(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, 
     return mean, variance, residual
 
 
+@dispatched
+def along_point(state: State, n: int, work: Workspace) -> tuple[float, float, float]:
+    """As `along`, of the point that was written behind the first n."""
+    return along(state, n, state.points[n], work)
+
+
 @compiled
 def query(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, float]:
     """Mean and variance of a margin under q̃; cached for a point that comes right after."""
     mean, variance, residual = along(state, n, vector, work)
-    copy(vector, work.cached_row)
-    cache = work.cached_query
-    cache[0], cache[1], cache[2], cache[3] = 1.0, mean, variance, residual
+    if keep_query(vector, work):
+        cache = work.cached_query
+        cache[0], cache[1], cache[2], cache[3] = 1.0, mean, variance, residual
     return mean, variance
-
-
-@compiled
-def is_cached(point: Array, sign: float, work: Workspace) -> bool:
-    """Whether the cached query is about this point, or about its negative."""
-    if work.cached_query[0] == 0.0:
-        return False
-    different = 0
-    for k in range(point.shape[0]):
-        different += point[k] != sign * work.cached_row[k]
-    return different == 0
 
 
 @compiled
@@ -299,14 +290,14 @@ def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, f
     """
     state.site_precisions[n] = 0.0
     state.site_shifts[n] = 0.0
-    if is_cached(state.points[n], sign, work):
+    if work.cached_query[0] != 0.0 and is_kept_query(state, n, sign, work):
         cache = work.cached_query
         mean, variance, residual = sign * cache[1], cache[2], cache[3]
         scale(work.product, sign)
         scale(work.column, sign)
         scale(work.crossed, sign)
     else:
-        mean, variance, residual = along(state, n, state.points[n], work)
+        mean, variance, residual = along_point(state, n, work)
     work.cached_query[0] = 0.0
     if in_margin_space(state):
         write_image(state, n, residual, work)
@@ -326,7 +317,7 @@ def drop_point(state: State, j: int, work: Workspace) -> None:
     last = state.counts[POINTS] - 1
     state.counts[POINTS] = last
     if j < last:
-        copy(state.points[last], state.points[j])
+        copy_point(state, last, j)
         state.margin_noises[j] = state.margin_noises[last]
         state.label_noises[j] = state.label_noises[last]
         state.row_numbers[j] = state.row_numbers[last]

@@ -18,9 +18,13 @@ import math
 from virtualvector.jit.compiled import compiled, jitable
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site
-from virtualvector.kernels.triangular import dot
 from virtualvector.posterior.approximation import drop_point, invalidate, reproject
-from virtualvector.posterior.residual.full import absorb, drift_residual, residual_product
+from virtualvector.posterior.residual.full import (
+    absorb_point,
+    drift_residual,
+    point_image,
+    point_mean,
+)
 from virtualvector.posterior.state import EVICTED, POINTS, State
 from virtualvector.posterior.workspace import DRIFT, Workspace, parts_at
 
@@ -47,7 +51,7 @@ def absorb_all(state: State, work: Workspace) -> None:
     for narrowing in (True, False):
         for i in range(state.counts[POINTS]):
             if (state.site_precisions[i] > 0.0) == narrowing:
-                absorb(state, state.points[i], state.site_precisions[i], state.site_shifts[i], work)
+                absorb_point(state, i, state.site_precisions[i], state.site_shifts[i], work)
 
 
 @compiled
@@ -58,8 +62,8 @@ def fade_points(state: State, kept: float, drift: float, work: Workspace) -> Non
     """
     for i in range(state.counts[POINTS] - 1, -1, -1):
         noise = (state.margin_noises[i] + drift) / kept
-        variance = residual_product(state, state.points[i], work.product, work)
-        mean = dot(state.points[i], state.mean)
+        variance = point_image(state, i, work.product, work)
+        mean = point_mean(state, i)
         found, _, mean, variance = inverse_adf(mean, variance, noise, state.label_noises[i])
         if found and noise < _MOST_NOISE:
             _, precision, shift = matched_site(mean, variance, noise, state.label_noises[i])
@@ -77,9 +81,9 @@ def fade_points(state: State, kept: float, drift: float, work: Workspace) -> Non
 def take_out_points(state: State, work: Workspace) -> None:
     """R ← r / ∏ f̃ᵢ. A point goes if without it the residual would be wider than the prior."""
     for i in range(state.counts[POINTS] - 1, -1, -1):
-        variance = residual_product(state, state.points[i], work.product, work)
+        variance = point_image(state, i, work.product, work)
         if variance < _WIDEST_RESIDUAL * (1.0 - state.site_precisions[i] * variance):
-            absorb(state, state.points[i], -state.site_precisions[i], -state.site_shifts[i], work)
+            absorb_point(state, i, -state.site_precisions[i], -state.site_shifts[i], work)
         else:
             drop_point(state, i, work)
 

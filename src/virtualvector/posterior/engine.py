@@ -14,11 +14,22 @@ from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.likelihood import clip_margin, write_two_probabilities
 from virtualvector.kernels.triangular import KEEP
 from virtualvector.posterior.drift import drift_rows, rows_per_drift
+from virtualvector.posterior.low_rank import mirrored, with_more_low_rank_weights, with_room
+from virtualvector.posterior.low_rank_state import (
+    AnyState,
+    LowRankAddress,
+    LowRankArguments,
+    LowRankState,
+    low_rank_arguments,
+    sparse_rows,
+)
 from virtualvector.posterior.prediction import predicted_margins
+from virtualvector.posterior.residual.cut import cut_residual
 from virtualvector.posterior.settings import Settings, most_points, plain
 from virtualvector.posterior.state import POINTS, ROWS, State, copy_state, empty_state
 from virtualvector.posterior.step import (
     CONTRADICTORY,
+    CUT_DUE,
     DONE,
     MERGE_POSSIBLE,
     NOT_FINITE,
@@ -44,18 +55,21 @@ from virtualvector.posterior.workspace import (
 )
 from virtualvector.types import Array
 
+_USUAL = Settings()
+
 
 def learn(
-    state: State, rows: Array, signs: Array, settings: Settings, powers: Array = WHOLE
-) -> tuple[State, Events]:
+    state: AnyState, rows: Any, signs: Array, settings: Settings, powers: Array = WHOLE
+) -> tuple[AnyState, Events]:
     """Learn labelled rows; the state that was given stays as it is.
 
     Parameters
     ----------
-    state : State
+    state : State or LowRankState
         What was known before.
     rows : array of shape (T, d) or (T, d − 1)
         Finite numbers. With one column less than there are weights, the last weight is the bias.
+        To a state of low rank they may come as a `scipy.sparse.csr_array` of sorted indices.
     signs : array of shape (T,)
         The labels, +1 or −1.
     settings : Settings
@@ -87,12 +101,15 @@ def learn(
 
 
 def learn_in_place(
-    state: State, rows: Array, signs: Array, settings: Settings, powers: Array = WHOLE
-) -> tuple[State, Events]:
+    state: AnyState, rows: Any, signs: Array, settings: Settings, powers: Array = WHOLE
+) -> tuple[AnyState, Events]:
     """As `learn`, but the arrays of the given state are used up."""
-    given = (rows, signs, powers)
-    plain_arrays = (np.require(array, np.float64, ["C", "A", "W"]) for array in given)
-    learning = Engine(state, settings, *plain_arrays)
+    if isinstance(state, LowRankState):
+        rows = sparse_rows(rows)
+    else:
+        rows = np.require(rows, np.float64, ["C", "A", "W"])
+    signs, powers = (np.require(array, np.float64, ["C", "A", "W"]) for array in (signs, powers))
+    learning = Engine(state, settings, rows, signs, powers)
     learning.learn()
     return learning.state, learning.events
 
@@ -105,9 +122,11 @@ class _Place:
 
     __slots__ = ("address", "arguments", "counts", "table", "unfinished")
 
-    def __init__(self, arguments: KernelArguments, table: StructTable | None = None) -> None:
+    def __init__(self, arguments: Any, table: StructTable | None = None) -> None:
         self.arguments, self.table = arguments, table or StructTable(arguments)
-        self.address = self.table.address
+        self.address: Any = self.table.address
+        if isinstance(arguments, LowRankArguments):
+            self.address = LowRankAddress(self.address)
         self.counts: Any = arguments.state.counts.data
         self.unfinished: Any = arguments.work.unfinished.data
 
@@ -119,14 +138,18 @@ class Engine:
     """
 
     def __init__(
-        self, state: State, settings: Settings, rows: Array, signs: Array, powers: Array = WHOLE
+        self, state: Any, settings: Settings, rows: Any, signs: Array, powers: Array = WHOLE
     ) -> None:
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
         self._drift_at = 0 if self._drifts else math.inf  # a number of rows, or one before it
-        self._rows, self._n_rows = rows, len(rows)
-        self._at = _Place(arguments_for(state, self.settings, rows, signs, powers))
+        of_low_rank = isinstance(state, LowRankState)
+        make = low_rank_arguments if of_low_rank else arguments_for
+        self._rows = rows
+        self._at = _Place(make(state, self.settings, rows, signs, powers))
+        self._address_kind: type = LowRankAddress if of_low_rank else int
         self.events = self._at.arguments.events
+        self._n_rows = len(self.events.margin)
         self.probabilities = self._at.arguments.work.probabilities
         self._first: int | None = None  # the number of the first of the rows being learned
         self._learn_rows: Any = None  # compiled when first used
@@ -138,9 +161,9 @@ class Engine:
         An interrupt may come between two kernels: `finish` does what is left to do.
         """
         if self._learn_rows is None:
-            self._learn_rows = entry(learn_rows, int, int, int, bool)
+            self._learn_rows = entry(learn_rows, self._address_kind, int, int, bool)
         if n_rows is None:
-            n_rows = len(self._rows)
+            n_rows = len(self.events.margin)
         self._n_rows = n_rows
         at = self._at
         self._first = first = at.counts[ROWS]
@@ -162,7 +185,7 @@ class Engine:
     def finish_row(self, before: int) -> None:
         """Learn the first row, if so many were learned before, or what is left to do for it."""
         if self._learn_rows is None:
-            self._learn_rows = entry(learn_rows, int, int, int, bool)
+            self._learn_rows = entry(learn_rows, self._address_kind, int, int, bool)
         self._n_rows = 1
         self._go_on(self.n_seen - before, self._at.unfinished[LAST_ROW])
 
@@ -174,10 +197,9 @@ class Engine:
         return engine
 
     @property
-    def address(self) -> int:
+    def address(self) -> Any:
         """Where kernels find it; another one after it has grown."""
-        address: int = self._at.address
-        return address
+        return self._at.address
 
     def _go_on(self, done: int, why: int) -> None:
         """Learn all rows but those that are done, once that is done which learning stopped for."""
@@ -212,18 +234,30 @@ class Engine:
         if why == PART_DUE:
             learn_part(self._at.address, done)
             return False
-        if why == NOT_FINITE or (
-            why == OUT_OF_CAPACITY and not np.isfinite(self._rows[done]).all()
-        ):
+        if why == CUT_DUE:
+            cut_residual(self._at.address)
+            return True
+        if why == NOT_FINITE or (why == OUT_OF_CAPACITY and not self._is_finite(done)):
             self._first = None
             raise ValueError(f"found nan or infinity in row {done}; expected finite numbers")
         if why == REFRESH_DUE:
             rebuild(self._at.address, False)
             return True
-        other = _Place((more_room if why == OUT_OF_CAPACITY else in_weight_space)(self._flushed()))
+        if self._address_kind is LowRankAddress:
+            other = _Place(with_room(self._at.arguments, done))
+        elif why == OUT_OF_CAPACITY:
+            other = _Place(more_room(self._flushed()))
+        else:
+            other = _Place(in_weight_space(self._flushed()))
         rebuild(other.address, True)
         self._at = other
         return True
+
+    def _is_finite(self, row: int) -> bool:
+        rows = self._at.arguments.rows
+        if self._address_kind is LowRankAddress:
+            return bool(np.isfinite(rows.values[rows.starts[row] : rows.starts[row + 1]]).all())
+        return bool(np.isfinite(rows[row]).all())
 
     @property
     def n_seen(self) -> int:
@@ -232,12 +266,13 @@ class Engine:
         return n_seen
 
     @property
-    def state(self) -> State:
+    def state(self) -> Any:
         """What has been learned; it changes when more is."""
         return self._flushed().state
 
-    def _flushed(self) -> KernelArguments:
-        if self._at.arguments.work.deferred[KEEP, 0] > 0.0:
+    def _flushed(self) -> Any:
+        of_low_rank = self._address_kind is LowRankAddress  # which never defers anything
+        if not of_low_rank and self._at.arguments.work.deferred[KEEP, 0] > 0.0:
             flush_residual(self._at.address)
         return self._at.arguments
 
@@ -247,11 +282,11 @@ class Engine:
         Else ``probabilities`` has the probabilities of its labels.
         """
         if self._predict_row is None:
-            self._predict_row = entry(predict_row, int)
+            self._predict_row = entry(predict_row, self._address_kind)
         margin: float = self._predict_row(self._at.address)
         if margin == math.inf:
             noise = self.settings.margin_noise
-            margin = float(predicted_margins(self.state, self._rows[:1], noise)[0])
+            margin = float(predicted_margins(self.state, self._at.arguments.rows, noise)[0])
             write_two_probabilities(
                 clip_margin(margin), self.settings.label_noise, self.probabilities
             )
@@ -303,18 +338,23 @@ def moved(arguments: KernelArguments, to: State) -> KernelArguments:
     return arguments._replace(state=to, work=work)
 
 
-def mirror(state: State) -> State:
+def mirror(state: AnyState) -> AnyState:
     """Return the posterior for the same rows with all labels swapped: w has become −w."""
+    if isinstance(state, LowRankState):
+        return mirrored(state)
     state = copy_state(state)
     for name in ("mean", "points", "products", "weight_mean"):
         getattr(state, name)[:] *= -1.0
     return state
 
 
-def with_more_weights(state: State, at: int, n_more: int) -> State:
+def with_more_weights(
+    state: AnyState, at: int, n_more: int, settings: Settings = _USUAL
+) -> AnyState:
     """Return the same state with more weights, of which nothing is known, before the one at ``at``.
 
-    As if the rows so far had had zeros in those columns: exact.
+    As if the rows so far had had zeros in those columns: exact. A state of low rank needs the
+    settings that it was made with.
 
     Examples
     --------
@@ -326,6 +366,8 @@ def with_more_weights(state: State, at: int, n_more: int) -> State:
     >>> gaussian(with_more_weights(state, 1, 2)).mean.round(2)
     array([0.56, 0.  , 0.  , 0.56])
     """
+    if isinstance(state, LowRankState):
+        return with_more_low_rank_weights(state, settings, at, n_more)
 
     def vectors(array: Array) -> Array:
         return np.insert(array, [at] * n_more, 0.0, axis=-1)

@@ -26,8 +26,8 @@ from virtualvector.types import Array, IntArray
 
 # Places in `Ensemble.progress`: whether a row is under way; the posterior whose turn it is, and how
 # many rows that one had learned before; one more than the posterior that was left to `Engine` last;
-# the number of rows learned by all.
-UNDER_WAY, TURN, BEFORE, LEFT, LEARNED = range(5)
+# the number of rows learned by all; whether the last prediction began with the last expert.
+UNDER_WAY, TURN, BEFORE, LEFT, LEARNED, BACKWARDS = range(6)
 
 DRIFT_DUE = -1  # why a posterior is left to `Engine`, beside what `learn_rows` stops for
 LEARNED_ROW, REFUSED_ROW = -1, -2  # what `learn_one_row` returns but for a posterior
@@ -54,7 +54,7 @@ class Ensemble(NamedTuple):
     positives: IntArray  # (G,)  the class that each is about; −1: one that has not come yet
     firsts: IntArray  # (E + 1,)  the first posterior of each expert
     margins: Array  # (K,)  of a row, under the posteriors of an expert
-    progress: IntArray  # (5,)
+    progress: IntArray  # (6,)
 
 
 _NONE = np.zeros(0, np.int64)
@@ -167,14 +167,18 @@ def learn_one_row(address: int) -> int:
 def predict_one_row(address: int) -> bool:
     """Write what is said of a row; return whether all could say something at once.
 
-    Not so if a posterior has to be rebuilt first, or if a number is infinite.
+    Not so if a posterior has to be rebuilt first, or if a number is infinite. Every other row is
+    taken through the experts backwards: who was last is still near in memory, and is asked first.
     """
     ensemble = _ensemble_at(address)
     if has_infinity(ensemble.numbers.row):
         return False
     scale_inputs(ensemble, False)
     look(ensemble.sight, 1)
-    for e in range(ensemble.firsts.shape[0] - 1):
+    n_experts = ensemble.firsts.shape[0] - 1
+    ensemble.progress[BACKWARDS] = 1 - ensemble.progress[BACKWARDS]
+    for turn in range(n_experts):
+        e = n_experts - 1 - turn if ensemble.progress[BACKWARDS] else turn
         for k in range(ensemble.margins.shape[0]):
             margin = predict_row(ensemble.posteriors[ensemble.firsts[e] + k])
             if not margin < math.inf:

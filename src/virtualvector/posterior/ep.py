@@ -26,6 +26,7 @@ from virtualvector.posterior.fixed_point import (
     restore_sites,
     save_margins,
     save_sites,
+    write_sites,
 )
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.site import weakened
@@ -207,17 +208,30 @@ def propagate(
         return sweep_until_settled(state, settings, loses_a_point, work)
     save_margins(state, work)
     sweeps, served = sweep_until_settled(state, settings, loses_a_point, work)
-    if served and distance(state, work) > FAR:
-        n = state.counts[POINTS]
+    # After a single sweep nothing has moved by more than the tolerance.
+    if served and sweeps > 1 and distance(state, work) > FAR:
         save_sites(state, work.other_precisions, work.other_shifts)
+        match_last(state, work)
+        write_sites(state, work.saved_precisions, work.saved_shifts)
         bound = lower_bound(state, work)
-        restore_sites(state, work.saved_precisions, work.saved_shifts)
-        refresh(state, work)
-        update_site(state, settings.tolerance, n, n - 1, 1.0, work)
-        if not lower_bound(state, work) > bound:
-            restore_sites(state, work.other_precisions, work.other_shifts)
+        write_sites(state, work.other_precisions, work.other_shifts)
+        if bound > lower_bound(state, work):
+            restore_sites(state, work.saved_precisions, work.saved_shifts)
             refresh(state, work)
     return sweeps, served
+
+
+@compiled
+def match_last(state: State, work: Workspace) -> None:
+    """Match the site of the last point, of those that were saved, at its margin that was saved."""
+    i = state.counts[POINTS] - 1
+    _, precision, shift, _ = change(
+        work.saved_means[i], work.saved_variances[i],
+        work.saved_precisions[i], work.saved_shifts[i], state.margin_noises[i],
+        smallest_variance(state, i), state.label_noises[i], 1.0,
+    )  # fmt: skip
+    work.saved_precisions[i] += precision
+    work.saved_shifts[i] += shift
 
 
 @compiled

@@ -8,10 +8,11 @@ import numpy as np
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.jit.struct_table import StructTable
-from virtualvector.posterior.approximation import absorb_sites, refresh
+from virtualvector.posterior.approximation import refresh
 from virtualvector.posterior.ep import propagate
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, SWEEPS, UNSETTLED, State, copy_state
+from virtualvector.posterior.weight_space import absorb_sites
 from virtualvector.posterior.workspace import arguments_for, parts_at
 from virtualvector.types import Array
 

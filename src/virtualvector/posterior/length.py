@@ -17,16 +17,20 @@ zero nearly as often as labels are turned. No prediction changes by the former. 
 as sure of the direction as the exact posterior is; where predictions have been worse than a coin's,
 the model is wrong, and so is being sure: q̃ is left as wide as it is.
 
-Of a weight that no row had an input for, the prior is all that is known: it stays as it is.
+Of a weight that no row had an input for, the prior is all that is known: it stays as it is. Of a
+combination of weights that no row has a part in, such as the sum of those of all categories less
+that of the bias, it is, too: weights are never scaled up so far that q̃ is wider than the prior in
+any direction across its mean. Else such a direction would in the end have all the length.
 """
 
 from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.kernels.triangular import (
     add_precision,
+    add_scaled,
     copy,
     dot,
     multiply,
@@ -53,16 +57,17 @@ _KNOWN = 0.01  # the direction is: E|w|² across the mean of q̃, of the mean's 
 _COIN = math.log(2.0)  # the loss of a coin, nats a row
 _OFTEN = 1.5  # the power of ε that says how often q̃ may reach past zero
 _ROUNDING = 1e-6  # of millions of rows; what is known of a weight is more than that
-_EVERY = 32  # rows, in margin space, where q̃ of the weights has to be worked out
+_EVERY = 32  # rows at most, in margin space, where q̃ of the weights has to be worked out
+_PRODUCTS = 8  # by which the widest direction is looked for
 
 
-@compiled
+@dispatched
 def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     """Give q̃ the length that the prior has, and no more spread of it, if all factors are steps."""
     steps = settings.margin_noise == 0.0 and math.isinf(settings.half_life)
     if settings.label_noise == 0.0 or settings.buffer_size == 0 or not steps:
         return
-    if in_margin_space(state) and state.counts[ROWS] % _EVERY != 0:
+    if in_margin_space(state) and state.counts[ROWS] % rows_between(state) != 0:
         return
     flush(state, work)
     unseen = 0
@@ -72,7 +77,11 @@ def restore_length(state: State, settings: Settings, work: Workspace) -> None:
     d = state.mean.shape[0] - unseen
     across, mean, variance = split_length(state, unseen, work)
     spread = length_variance(d)
-    square = (mean * mean + max(variance, spread) + across) / max(d, 1)
+    square = (mean * mean + across) / max(d - spread, spread)
+    if variance > spread * square:  # nor is it then narrower than |w| is
+        square = (mean * mean + across + variance) / max(d, 1)
+    if square < 1.0 - _OFF:
+        square = max(square, min(widest_across(state, work), 1.0))
     if not (0.0 < square < math.inf):
         return
     if abs(square - 1.0) > _OFF:
@@ -87,6 +96,12 @@ def restore_length(state: State, settings: Settings, work: Workspace) -> None:
         and state.sums[LOG_EVIDENCE] > -_COIN * state.counts[ROWS]
     ):
         narrow(state, mean, 1.0 / most - 1.0 / variance, work)
+
+
+@compiled
+def rows_between(state: State) -> int:
+    """How many rows may pass in margin space: each changes one direction of the weights."""
+    return max(1, min(_EVERY, state.mean.shape[0] // 2))
 
 
 @compiled
@@ -119,6 +134,39 @@ def narrow(state: State, mean: float, precision: float, work: Workspace) -> None
         multiply(state.weight_factor, work.merged, work.product)
         add_precision(state.weight_factor, work.product, precision, work.image)
     work.cached_query[0] = 0.0
+
+
+@compiled
+def widest_across(state: State, work: Workspace) -> float:
+    """About the largest variance that q̃ has in any direction across its mean.
+
+    By powers of the covariance UᵀU, from the widest weight on: in margin space by those of r, which
+    has more to say there than the points. ``work.merged`` has the direction of the mean.
+    """
+    factor = state.factor if in_margin_space(state) else state.weight_factor
+    d = state.mean.shape[0]
+    widest, largest = 0, 0.0
+    for k in range(d):
+        work.vector[k] = 0.0
+        variance = 0.0
+        for j in range(k, d):  # U is lower triangular
+            variance += factor[j, k] * factor[j, k]
+        if variance > largest:
+            widest, largest = k, variance
+    work.vector[widest] = 1.0
+    for _ in range(_PRODUCTS):
+        multiply(factor, work.vector, work.product)
+        for k in range(d):
+            work.vector[k] = 0.0
+        for j in range(d):
+            add_scaled(work.vector[: j + 1], work.product[j], factor[j, : j + 1])
+        add_scaled(work.vector, -dot(work.vector, work.merged), work.merged)
+        size = math.sqrt(dot(work.vector, work.vector))
+        if not size > 0.0:
+            return 0.0
+        scale(work.vector, 1.0 / size)
+    _, variance, _ = along(state, state.counts[POINTS], work.vector, work)
+    return variance
 
 
 @compiled

@@ -1,11 +1,17 @@
-"""A labelled row as a point of unit length: b = ±x/|x|, with its own noise s²/|x|²."""
+"""A labelled row as a point of unit length: b = ±x/|x|, with its own noise s²/|x|².
+
+Where points are kept, and as what kind of vector, is known here only; what is `dispatched` has
+another version for those that are mostly zeros (`sparse.py`).
+"""
 
 from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled
-from virtualvector.kernels.triangular import dot
+from virtualvector.jit.compiled import compiled, dispatched
+from virtualvector.kernels.triangular import copy, dot, largest_entry
+from virtualvector.posterior.state import State
+from virtualvector.posterior.workspace import Workspace
 from virtualvector.types import Array
 
 
@@ -18,9 +24,7 @@ def write_point(row: Array, sign: float, margin_noise: float, point: Array) -> f
     """
     n = row.shape[0]
     bias = point.shape[0] - n
-    largest = float(bias)
-    for k in range(n):
-        largest = max(largest, abs(row[k]))
+    largest = largest_entry(row, float(bias))
     if largest == 0.0:
         return math.inf
     scale = sign / largest
@@ -49,10 +53,83 @@ def write_points(rows: Array, margin_noise: float, points: Array, noises: Array)
                 points[t, k] = 0.0
 
 
-@compiled
-def is_finite(row: Array) -> bool:
-    """Whether no entry is nan or infinite."""
+@dispatched
+def is_finite(rows: Array, t: int) -> bool:
+    """Whether no entry of a row is nan or infinite."""
+    row = rows[t]
     total = 0.0
     for k in range(row.shape[0]):
         total += row[k] - row[k]
     return total == 0.0
+
+
+@dispatched
+def write_row(
+    rows: Array, t: int, sign: float, margin_noise: float, state: State, place: int
+) -> float:
+    """Write row t to the place of a point, as `write_point` does; return its noise."""
+    return write_point(rows[t], sign, margin_noise, state.points[place])
+
+
+@dispatched
+def write_query(rows: Array, t: int, margin_noise: float, work: Workspace) -> tuple[float, Array]:
+    """Write row t as a vector to ask about, of positive sign; return its noise, and the vector."""
+    return write_point(rows[t], 1.0, margin_noise, work.vector), work.vector
+
+
+@dispatched
+def take_point(state: State, i: int, work: Workspace) -> None:
+    """Copy point i to scratch memory: it may then go."""
+    copy(state.points[i], work.vector)
+
+
+@dispatched
+def copy_point(state: State, source: int, target: int) -> None:
+    """Write a point where another one is."""
+    copy(state.points[source], state.points[target])
+
+
+@dispatched
+def put_point(state: State, place: int, vector: Array) -> None:
+    """Write a vector to the place of a point."""
+    copy(vector, state.points[place])
+
+
+@dispatched
+def combined(
+    state: State, i: int, j: int, first: tuple[float, float], second: tuple[float, float],
+    scale: float, work: Workspace,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Two combinations of two points, and ``scale`` times their sum, in scratch memory."""
+    one, two = state.points[i], state.points[j]
+    for k in range(one.shape[0]):
+        work.vector[k] = first[0] * one[k] + first[1] * two[k]
+        work.other[k] = second[0] * one[k] + second[1] * two[k]
+        work.merged[k] = scale * (one[k] + two[k])
+    return work.vector, work.other, work.merged
+
+
+@dispatched
+def squared_distance(state: State, i: int, j: int) -> float:
+    """The squared distance of two points."""
+    total = 0.0
+    for k in range(state.points.shape[1]):
+        difference = state.points[i, k] - state.points[j, k]
+        total += difference * difference
+    return total
+
+
+@dispatched
+def keep_query(vector: Array, work: Workspace) -> bool:
+    """Keep what vector a query was about, if that is worth while; return whether it is kept."""
+    copy(vector, work.cached_row)
+    return True
+
+
+@dispatched
+def is_kept_query(state: State, i: int, sign: float, work: Workspace) -> bool:
+    """Whether point i is ``sign`` times the vector that was kept."""
+    point, different = state.points[i], 0
+    for k in range(point.shape[0]):
+        different += point[k] != sign * work.cached_row[k]
+    return different == 0

@@ -38,6 +38,7 @@ from virtualvector.posterior.approximation import refresh, reproject
 from virtualvector.posterior.engine import moved
 from virtualvector.posterior.ep import sweep_until_settled
 from virtualvector.posterior.gaussian import Gaussian, gaussian
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState
 from virtualvector.posterior.reduction.divergence import measure_divergences
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
@@ -88,6 +89,7 @@ def shard_start(state: State) -> State:
     >>> bool(np.all(shard_start(state).mean == gaussian(state).mean))
     True
     """
+    refuse_low_rank(state)
     start, q = copy_state(state), gaussian(state)
     start.counts[EVICTED] += start.counts[POINTS]
     start.counts[POINTS] = 0
@@ -135,6 +137,8 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
             f"found half_life = {settings.half_life:g}; expected none to pool posteriors: each has "
             "forgotten some of what all have in common"
         )
+    for shard in shards:
+        refuse_low_rank(shard)
     if len(shards) < 2:
         return copy_state(shards[0] if shards else common)
     shards = sorted(shards, key=content_of)
@@ -165,6 +169,15 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
     table = StructTable(moved(arguments._replace(settings=plain(settings)), pooled))
     rebuild(table.address, True)
     return pooled
+
+
+def refuse_low_rank(state: AnyState) -> None:
+    """Raise ValueError for a posterior of low rank: the product of several is of no such rank."""
+    if isinstance(state, LowRankState):
+        raise ValueError(
+            f"found a covariance of rank {state.directions.shape[1]}; expected covariance='full' "
+            "to pool posteriors"
+        )
 
 
 def _most_at_once(settings: Settings) -> int:
@@ -199,6 +212,7 @@ def content_of(state: State) -> tuple[bytes, bytes]:
 
     What `mirror` leaves as it is comes first: with all labels swapped the order is the same.
     """
+    refuse_low_rank(state)
     points = Points.of(state)
     lengths = np.abs(state.mean), np.abs(points.points)
     sites = points.site_precisions, points.site_shifts

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from virtualvector.jit.alignment import aligned_zeros
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, ordered
+from virtualvector.jit.lanes import (
+    LANES,
+    Lanes,
+    entry_in_all,
+    lanes,
+    minus,
+    no_lanes,
+    plus,
+    times,
+    write_lanes,
+)
 from virtualvector.jit.struct_table import StructTable, reader
 from virtualvector.kernels.likelihood import clip_margin, log_probability, write_probabilities
-from virtualvector.kernels.triangular import dot, multiply_each
-from virtualvector.posterior.approximation import from_product, lost_digits
+from virtualvector.kernels.tiles import (
+    dots_of_tile,
+    dots_of_tiles,
+    multiply_rows_of_tile,
+    multiply_tile,
+    write_tile,
+)
+from virtualvector.kernels.triangular import whole_vectors
+from virtualvector.posterior.approximation import lost_digits, smallest_left, write_pulls
 from virtualvector.posterior.gaussian import Gaussian, gaussian
+from virtualvector.posterior.low_rank import low_rank_margins
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState
 from virtualvector.posterior.point import write_points
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State, copy_state, empty_state
 from virtualvector.types import Array
 
-_ROWS_AT_ONCE = 32  # for which a part of the factor is read once
 _TINY = float(np.finfo(float).tiny)
 
 _state_at = reader(empty_state(1, Settings()))
@@ -37,13 +57,17 @@ def standardised_margins(known: Gaussian, rows: Array, margin_noise: float) -> A
     """
     rows, mean, factor = (np.require(a, np.float64, ["C", "A", "W"]) for a in (rows, *known))
     margins = np.empty(len(rows))
-    size, d = min(len(rows), _ROWS_AT_ONCE), len(mean)
-    points, products, noises = aligned_zeros((size, d), (size, d), (size,))
-    write_margins(mean, factor, rows, margin_noise, points, products, noises, margins)
+    write_margins(mean, factor, rows, margin_noise, margins, *_room_for_tiles(len(mean)))
     return margins
 
 
-def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
+def _room_for_tiles(n_weights: int) -> list[Array]:
+    """Return room for points, their noises, tiles of them and of products, means and variances."""
+    tile = LANES * n_weights
+    return aligned_zeros((LANES, n_weights), (LANES,), (tile,), (tile,), (LANES,), (LANES,))
+
+
+def predicted_margins(state: AnyState, rows: Any, margin_noise: float) -> Array:
     """Return the same for q̃ of a state, to the last bit as `Engine.predict` and `learn` find it.
 
     The state has nothing deferred, as those have that `learn` returns.
@@ -59,6 +83,8 @@ def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
     >>> bool(-events.margin[0] == predicted_margins(state, rows, 0.0)[2])
     True
     """
+    if isinstance(state, LowRankState):
+        return low_rank_margins(state, rows, margin_noise)
     if len(state.weight_mean):
         return standardised_margins(
             Gaussian(state.weight_mean, state.weight_factor), rows, margin_noise
@@ -67,22 +93,11 @@ def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
         state = copy_state(state)
     rows = np.require(rows, np.float64, ["C", "A", "W"])
     margins = np.empty(len(rows))
-    size, d, w = min(len(rows), _ROWS_AT_ONCE), len(state.mean), len(state.margins)
-    points, products, noises, column, scaled, crossed = aligned_zeros(
-        (size, d), (size, d), (size,), (w,), (w,), (w,)
-    )
+    of_points = LANES * len(state.margins)
+    more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
     table = StructTable(state)
     if not write_predicted_margins(
-        table.address,
-        rows,
-        margin_noise,
-        points,
-        products,
-        noises,
-        column,
-        scaled,
-        crossed,
-        margins,
+        table.address, rows, margin_noise, margins, *_room_for_tiles(len(state.mean)), *more
     ):
         return standardised_margins(gaussian(state), rows, margin_noise)
     return margins
@@ -90,44 +105,70 @@ def predicted_margins(state: State, rows: Array, margin_noise: float) -> Array:
 
 @compiled
 def write_margins(
-    mean: Array, factor: Array, rows: Array, margin_noise: float,
-    points: Array, products: Array, noises: Array, margins: Array,
+    mean: Array, factor: Array, rows: Array, margin_noise: float, margins: Array,
+    points: Array, noises: Array, tile: Array, products: Array, means: Array, variances: Array,
 ) -> None:  # fmt: skip
     """Write mᵀb/√(|Ub|² + s²) for each row, as the unit vector b with its own noise."""
-    size = points.shape[0]
-    for start in range(0, rows.shape[0], size):
-        n = min(size, rows.shape[0] - start)
+    d = mean.shape[0]
+    for start in range(0, rows.shape[0], LANES):
+        n = min(LANES, rows.shape[0] - start)
         write_points(rows[start : start + n], margin_noise, points, noises)
-        multiply_each(factor, points[:n], products[:n])
+        write_tile(points, tile)
+        multiply_tile(factor, tile, products)
+        write_lanes(dots_of_tile(mean, tile, d), means, 0)
+        write_lanes(dots_of_tiles(products, products, d), variances, 0)
         for t in range(n):
-            variance = dot(products[t], products[t])
-            spread = math.sqrt(max(variance + noises[t], _TINY))
-            margins[start + t] = dot(points[t], mean) / spread
+            spread = math.sqrt(max(variances[t] + noises[t], _TINY))
+            margins[start + t] = means[t] / spread
 
 
 @compiled
 def write_predicted_margins(
-    address: int, rows: Array, margin_noise: float, points: Array, products: Array, noises: Array,
-    column: Array, scaled: Array, crossed: Array, margins: Array,
+    address: int, rows: Array, margin_noise: float, margins: Array,
+    points: Array, noises: Array, tile: Array, products: Array, means: Array, variances: Array,
+    columns: Array, scaled: Array, crossed: Array, pulls: Array,
 ) -> bool:  # fmt: skip
     """The same under q̃ in margin space; return False if too many digits have been lost."""
     state = _state_at(address)
     worn_images, worn_margins = lost_digits(state)
     if worn_images or worn_margins:
         return False
-    size = points.shape[0]
-    for start in range(0, rows.shape[0], size):
-        n = min(size, rows.shape[0] - start)
+    d, n_points = state.mean.shape[0], state.counts[POINTS]
+    write_pulls(state, n_points, pulls)
+    for start in range(0, rows.shape[0], LANES):
+        n = min(LANES, rows.shape[0] - start)
         write_points(rows[start : start + n], margin_noise, points, noises)
-        multiply_each(state.factor, points[:n], products[:n])
+        write_tile(points, tile)
+        multiply_tile(state.factor, tile, products)
+        mean, explained = dots_of_tile(state.mean, tile, d), no_lanes()
+        if n_points > 0:
+            more, explained = _by_points(state, n_points, products, columns, scaled, crossed, pulls)
+            mean = plus(mean, more)
+        write_lanes(dots_of_tiles(products, products, d), variances, 0)
+        write_lanes(mean, means, 0)
+        write_lanes(explained, columns, 0)
         for t in range(n):
-            residual = dot(products[t], products[t])
-            mean, variance = from_product(
-                state, state.counts[POINTS], points[t], residual, products[t], column, scaled,
-                crossed,
-            )  # fmt: skip
-            margins[start + t] = mean / math.sqrt(max(variance + noises[t], _TINY))
+            variance = smallest_left(variances[t] - columns[t], variances[t])
+            margins[start + t] = means[t] / math.sqrt(max(variance + noises[t], _TINY))
     return True
+
+
+@ordered
+def _by_points(
+    state: State, n: int, products: Array, columns: Array, scaled: Array, crossed: Array,
+    pulls: Array,
+) -> tuple[Lanes, Lanes]:  # fmt: skip
+    """What n points add to the means and take from the variances of a tile: see `from_product`."""
+    width = whole_vectors(n)
+    multiply_rows_of_tile(state.products, width, state.mean.shape[0], products, columns)
+    for i in range(n):
+        entries = times(entry_in_all(state.site_precisions, i), lanes(columns, LANES * i))
+        write_lanes(entries, scaled, LANES * i)
+    multiply_rows_of_tile(state.covariances, width, n, scaled, crossed)
+    for i in range(n):
+        entries = minus(lanes(columns, LANES * i), lanes(crossed, LANES * i))
+        write_lanes(entries, crossed, LANES * i)
+    return dots_of_tile(pulls, columns, n), dots_of_tiles(scaled, crossed, n)
 
 
 @compiled

@@ -15,14 +15,28 @@ EVICTION = {
 }
 
 _DEFAULT = Settings()
+_FULL = _DEFAULT.rank
+
+
+def rank_of(covariance: str, rank: int) -> int:
+    """Return the rank that settings have, by the word that users have for the covariance.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.presets import rank_of
+    >>> [rank_of(word, 20) for word in ("full", "low-rank", "diagonal")]
+    [-1, 20, 0]
+    """
+    return {"full": _FULL, "low-rank": int(rank), "diagonal": 0}[covariance]
 
 
 class Noise(NamedTuple):
-    """What all learners assume of a stream."""
+    """What all learners assume of a stream, and how much of it they keep beside points."""
 
     label_noise: float = 0.0  # ε
     margin_noise: float = 0.0  # s²
     half_life: float | None = None  # rows until half is forgotten; None: nothing ever is
+    rank: int = _FULL  # of the residual beside its diagonal
 
 
 def vvm(
@@ -91,4 +105,5 @@ def _with_noise(noise: Noise) -> Settings:
         label_noise=float(noise.label_noise),
         margin_noise=float(noise.margin_noise),
         half_life=math.inf if noise.half_life is None else float(noise.half_life),
+        rank=noise.rank,
     )

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     tolerance: float = 1e-10
     max_sweeps: int = 30
     half_life: float = math.inf  # rows until half is forgotten; infinite: nothing ever is
+    rank: int = -1  # of the residual's precision, beside a diagonal; negative: a full covariance
 
 
 def check_settings(settings: Settings) -> None:
@@ -59,6 +60,7 @@ def check_settings(settings: Settings) -> None:
         "tolerance": (0.0 <= settings.tolerance < math.inf, "0 or more, and finite"),
         "max_sweeps": (0 <= settings.max_sweeps < LARGEST_COUNT, "0 or more"),
         "half_life": (settings.half_life > 0.0, "more than 0"),
+        "rank": (-1 <= settings.rank < LARGEST_COUNT, "0 or more, or -1 for a full covariance"),
     }
     for name, (is_allowed, expected) in allowed.items():
         if not is_allowed:
@@ -74,7 +76,7 @@ def in_words(settings: Settings) -> dict[str, float | str]:
 
 def plain(settings: Settings) -> Settings:
     """Return the same settings as Python numbers: code is compiled for each set of types."""
-    kinds = (float, float, int, int, int, float, int, float)
+    kinds = (float, float, int, int, int, float, int, float, int)
     return Settings._make(kind(value) for kind, value in zip(kinds, settings, strict=True))
 
 

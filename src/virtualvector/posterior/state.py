@@ -15,7 +15,7 @@ keep margins apart, the limit is twice as many points. Arrays of the other space
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,9 @@ _COUNTED = {
 }
 # Columns of `State.matched`.
 MATCHED_MEAN, MATCHED_VARIANCE, MATCHED_EASE, MATCHED_DIVERGENCE = range(4)
+
+
+Copied = TypeVar("Copied", bound=tuple[Any, ...])
 
 
 class State(NamedTuple):
@@ -96,29 +99,16 @@ def empty_state(
         margin_space = c <= (2 * d if settings.margin_noise > 0.0 else d)
     in_weights = 0 if margin_space else d
     in_margins = c if margin_space else 0
-    width = whole_vectors(in_margins)
     merging = c if may_merge(settings) else 0
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
         "mean": (d,),
         "factor": (d, d),
         "points": (c, d),
-        "margin_noises": (c,),
-        "label_noises": (c,),
-        "row_numbers": (c,),
-        "site_precisions": (c,),
-        "site_shifts": (c,),
-        "products": (d if margin_space else 0, width),
-        "variances_at_refresh": (in_margins,),
-        "gram": (width, width),
-        "margins": (width,),
-        "covariances": (width, width),
-        "matched": (in_margins, 4),
+        "products": (d if margin_space else 0, whole_vectors(in_margins)),
         "weight_mean": (in_weights,),
         "weight_factor": (in_weights, in_weights),
         "distances": (merging, merging),
-        "counts": (7,),
-        "sums": (2,),
-    }
+    } | shapes_over_points(c, in_margins)
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
     for name in ("row_numbers", "counts"):
         arrays[name] = arrays[name].view(np.int64)
@@ -127,9 +117,32 @@ def empty_state(
     return State(**arrays)
 
 
-def copy_state(state: State) -> State:
+def shapes_over_points(capacity: int, in_margins: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of arrays that are the same for every kind of residual.
+
+    There is room for so many points, and in margin space for as many or none.
+    """
+    c, width = capacity, whole_vectors(in_margins)
+    return {
+        "margin_noises": (c,),
+        "label_noises": (c,),
+        "row_numbers": (c,),
+        "site_precisions": (c,),
+        "site_shifts": (c,),
+        "variances_at_refresh": (in_margins,),
+        "gram": (width, width),
+        "margins": (width,),
+        "covariances": (width, width),
+        "matched": (in_margins, 4),
+        "counts": (7,),
+        "sums": (2,),
+    }
+
+
+def copy_state(state: Copied) -> Copied:
     """Return a state of its own memory."""
-    return State._make(aligned_copies(state))
+    copied: Copied = state._make(aligned_copies(state))  # type: ignore[attr-defined]
+    return copied
 
 
 def counters(states: Iterable[State]) -> dict[str, float]:

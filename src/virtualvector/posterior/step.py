@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.kernels.likelihood import (
     clip_margin,
     log_probability,
@@ -24,7 +24,7 @@ from virtualvector.posterior.approximation import (
 from virtualvector.posterior.ep import propagate, update_site
 from virtualvector.posterior.length import restore_length
 from virtualvector.posterior.part import absorb_part
-from virtualvector.posterior.point import is_finite, write_point
+from virtualvector.posterior.point import is_finite, write_query, write_row
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
     CONTRADICTED,
@@ -53,6 +53,7 @@ from virtualvector.posterior.state import (
     State,
 )
 from virtualvector.posterior.workspace import LAST_ROW, Events, Workspace, arguments_at, parts_at
+from virtualvector.types import Array
 
 
 @compiled
@@ -118,8 +119,9 @@ def record(state: State, sweeps: int, reduction: Reduction, events: Events, t: i
 
 # Why `learn_rows` stops: it is through; there is no room for one more point; something has to be
 # rebuilt; the next row has an entry that is nan or infinite, or is too sharp for margin space, or
-# only a part of it is to be learned; or the last row is not done with, because two points may
-# merge, or because it contradicts them. What is then due is seldom needed, and compiled when it is.
+# only a part of it is to be learned, or the residual is to be cut first; or the last row is not
+# done with, because two points may merge, or because it contradicts them. What is then due is
+# seldom needed, and compiled when it is.
 (
     DONE,
     OUT_OF_CAPACITY,
@@ -129,7 +131,20 @@ def record(state: State, sweeps: int, reduction: Reduction, events: Events, t: i
     MERGE_POSSIBLE,
     CONTRADICTORY,
     PART_DUE,
-) = range(8)
+    CUT_DUE,
+) = range(9)
+
+
+@dispatched
+def out_of_capacity(state: State, rows: Array, t: int) -> bool:
+    """Whether there is no room for one more point."""
+    return state.counts[POINTS] == state.points.shape[0]
+
+
+@dispatched
+def cut_due(state: State, rows: Array, t: int) -> bool:
+    """Whether the residual has to be cut to its rank before row t: never, if it has all ranks."""
+    return False
 
 
 @compiled
@@ -142,12 +157,13 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
     rows, signs = arguments_at(address).rows, arguments_at(address).signs
     powers = arguments_at(address).powers
     for t in range(start, stop):
-        if state.counts[POINTS] == state.points.shape[0]:
+        if out_of_capacity(state, rows, t):
             return t, OUT_OF_CAPACITY
-        if not is_finite(rows[t]):
+        if cut_due(state, rows, t):
+            return t, CUT_DUE
+        if not is_finite(rows, t):
             return t, NOT_FINITE
-        point = state.points[state.counts[POINTS]]
-        noise = write_point(rows[t], signs[t], settings.margin_noise, point)
+        noise = write_row(rows, t, signs[t], settings.margin_noise, state, state.counts[POINTS])
         if needs_weight_space(state, noise):
             return t, NEEDS_WEIGHT_SPACE
         if noise < math.inf and refresh_due(state) and not (rebuilt and t == start):
@@ -210,7 +226,7 @@ def learn_part(address: int, t: int) -> None:
     state, settings, work, events = parts_at(address)
     sign, power = arguments_at(address).signs[t], arguments_at(address).powers[t]
     number, n = state.counts[ROWS], state.counts[POINTS]
-    noise = write_point(arguments_at(address).rows[t], sign, settings.margin_noise, state.points[n])
+    noise = write_row(arguments_at(address).rows, t, sign, settings.margin_noise, state, n)
     state.counts[ROWS] = number + 1
     state.margin_noises[n], state.label_noises[n] = noise, settings.label_noise
     state.row_numbers[n] = number
@@ -249,16 +265,16 @@ def predict_row(address: int) -> float:
     Else the probabilities of both labels are written to ``work.probabilities``.
     """
     state, settings, work, _ = parts_at(address)
-    row = arguments_at(address).rows[0]
-    if not is_finite(row):
+    rows = arguments_at(address).rows
+    if not is_finite(rows, 0):
         return math.nan
     images, margins = lost_digits(state)
     if images or margins:
         return math.inf
-    noise = write_point(row, 1.0, settings.margin_noise, work.vector)
+    noise, vector = write_query(rows, 0, settings.margin_noise, work)
     z = 0.0
     if not math.isinf(noise):
-        mean, variance = query(state, state.counts[POINTS], work.vector, work)
+        mean, variance = query(state, state.counts[POINTS], vector, work)
         z = clip_margin(mean / math.sqrt(variance + noise))
     write_two_probabilities(z, settings.label_noise, work.probabilities)
     return z

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
+from virtualvector.posterior.low_rank_state import AnyState
 from virtualvector.posterior.settings import (
     LARGEST_COUNT,
     Settings,
@@ -50,13 +51,13 @@ _LEAST_PER_VISIT = 100
 # Without label noise only merging and forgetting ever widen it. With it, and no margin noise, a row
 # that comes again and again with either label widens window-EP's by a third each time; that is let
 # go on until products would overflow.
-_NARROWEST = 1e-18
+NARROWEST = 1e-18
 _WIDEST, _WIDEST_WITH_LABEL_NOISE = 1e4, 1e150
 # How far a mean is from zero, squared, in the Gaussian's own standard deviations: matching the
 # factor of a row adds less than two to it. Where one direction is much wider than others, digits
 # are left for its own deviations only. What a site alone would make of r is much further: those
 # of rows that contradict each other, with next to no noise, pull in opposite directions.
-_FARTHEST_PER_ROW = 1e16
+FARTHEST_PER_ROW = 1e16
 _FARTHEST_SITE_PER_ROW = 1e14
 _MOST_UNEQUAL = 1e26
 _MOST_NOISE = 1e150  # a row with 1e100 is not learned; merging adds up
@@ -73,9 +74,9 @@ _WORN = (
 )
 
 
-def check_work(state: State, settings: Settings) -> None:
+def check_work(state: AnyState, settings: Settings) -> None:
     """Raise ValueError if EP may take hours for a row: nothing interrupts it."""
-    points, weights = state.points.shape
+    points, weights = len(state.points), len(state.mean)
     visit = max(_LEAST_PER_VISIT, (len(state.gram) or weights) ** 2)
     most = max(_USUAL_SWEEPS, int(_MOST_WORK / (points * visit)))
     if settings.max_sweeps > most:
@@ -103,16 +104,20 @@ def check_state(state: State, settings: Settings) -> None:
     for name, array in state._asdict().items():
         if not np.isfinite(array).all():
             raise ValueError(f"found nan or infinity in {name}; expected finite numbers")
-    _check_counts(state, settings)
+    check_counts(state, settings)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = 1.0 + float(state.counts[ROWS])
         _check_gaussian(state.mean, state.factor, rows, settings)
         if len(state.weight_mean):
             _check_gaussian(state.weight_mean, state.weight_factor, rows, settings)
-        _check_points(state, settings)
-        _check_sites(state, settings, rows)
+        n = int(state.counts[POINTS])
+        check_points(state, settings, state.points[:n])
+        products = state.factor @ state.points[:n].T
+        gram = products.T @ products
+        check_sites(state, settings, rows, np.diagonal(gram))
         if len(state.gram):
-            _check_margins(state, rows)
+            check_images(state, products, gram)
+            check_approximation(state, state.points[:n] @ state.mean)
 
 
 def _check_shapes(state: State, settings: Settings) -> None:
@@ -151,7 +156,8 @@ def _check_shape(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -
         raise ValueError(f"found {name} of shape {found}; expected {expected}")
 
 
-def _check_counts(state: State, settings: Settings) -> None:
+def check_counts(state: AnyState, settings: Settings) -> None:
+    """Check that what was counted adds up."""
     n = int(state.counts[POINTS])
     most = len(state.points)
     if settings.strategy != Strategy.NEVER:
@@ -186,21 +192,22 @@ def _check_gaussian(mean: Array, factor: Array, rows: float, settings: Settings)
     inverse, _ = dtrtri(factor.T)  # of Uᵀ, which lies in memory as Fortran has it
     d, widest = len(mean), _WIDEST_WITH_LABEL_NOISE if settings.label_noise > 0.0 else _WIDEST
     wide, narrow = np.square(factor).sum(), np.square(inverse).sum()  # traces of V and its inverse
-    if not (wide <= d * widest and narrow <= d / _NARROWEST):
+    if not (wide <= d * widest and narrow <= d / NARROWEST):
         raise ValueError(
-            f"found a posterior wider than {widest:.0e} or narrower than {_NARROWEST:.0e} of the "
+            f"found a posterior wider than {widest:.0e} or narrower than {NARROWEST:.0e} of the "
             "prior; expected one between"
         )
     far = np.square(inverse @ mean).sum()
     if wide * narrow > d * d * _MOST_UNEQUAL:
         far = np.square(mean).sum() / wide
-    if not far <= _FARTHEST_PER_ROW * rows:
+    if not far <= FARTHEST_PER_ROW * rows:
         raise ValueError("found a mean that rows cannot have led to; expected it closer to zero")
 
 
-def _check_points(state: State, settings: Settings) -> None:
-    n = int(state.counts[POINTS])
-    points, noises = state.points[:n], state.margin_noises[:n]
+def check_points(state: AnyState, settings: Settings, points: Array) -> None:
+    """Check points, written out, their noises and distances."""
+    n = len(points)
+    noises = state.margin_noises[:n]
     lengths = np.linalg.norm(points, axis=1)
     off = _LARGEST_LENGTH if may_merge(settings) else 1.0 + 1e-6
     if not np.all((lengths >= 1.0 / off) & (lengths <= off)):
@@ -223,28 +230,28 @@ def _check_points(state: State, settings: Settings) -> None:
         _check_padding("distances", state.distances, n)
 
 
-def _check_sites(state: State, settings: Settings, rows: float) -> None:
-    """Check the sites of factors: what a residual would become if it took one in."""
+def check_sites(state: AnyState, settings: Settings, rows: float, variances: Array) -> None:
+    """Check the sites of factors: what a residual would become if it took one in.
+
+    The variances are those of the points' margins under it.
+    """
     n = int(state.counts[POINTS])
     precisions, shifts = state.site_precisions[:n], state.site_shifts[:n]
     if np.any(np.abs(precisions) > 1.01 / SMALLEST):
         raise ValueError("found precisions that sites do not have; expected smaller ones")
     if settings.label_noise == 0.0 and np.any(precisions < 0.0):
         raise ValueError("found negative precisions; expected none without label noise")
-    variances = np.square(state.factor @ state.points[:n].T).sum(axis=0)
     pulls = np.square(shifts) * variances / (1.0 + np.abs(precisions) * variances)
     if not np.all(pulls <= _FARTHEST_SITE_PER_ROW * rows):
         raise ValueError("found shifts that sites do not have; expected smaller ones")
 
 
-def _check_margins(state: State, rows: float) -> None:
-    """Check the margins of points under r, which follow from it, and under q̃."""
+def check_images(state: AnyState, products: Array, gram: Array) -> None:
+    """Check the images of points under r, which have to be these, and what was matched."""
     n = int(state.counts[POINTS])
-    products = state.factor @ state.points[:n].T
-    gram = products.T @ products
     # Rounding errors stay what they were when products were computed, while all else gets smaller.
     widths = np.sqrt(np.maximum(np.diagonal(gram), state.variances_at_refresh[:n]))
-    if not np.all(np.abs(state.products[:, :n] - products) <= _OFF * widths):
+    if not np.all(np.abs(state.products[: len(products), :n] - products) <= _OFF * widths):
         raise ValueError("found products that points do not have; expected theirs")
     widths = widths[:, np.newaxis] * widths
     if not np.all(np.abs(state.gram[:n, :n] - gram) <= 10.0 * _OFF * widths):
@@ -262,15 +269,15 @@ def _check_margins(state: State, rows: float) -> None:
         raise ValueError("found negative variances or ease; expected none below zero")
     if np.any(matched[:, MATCHED_DIVERGENCE] > _MOST_DIVERGENCE):
         raise ValueError("found divergences that no factor has; expected smaller ones")
-    _check_approximation(state, n)
 
 
-def _check_approximation(state: State, n: int) -> None:
+def check_approximation(state: AnyState, under_residual: Array) -> None:
     """Check the margins under q̃, unless they are computed anew before they are used.
 
     With G and m their covariance and mean under r, T and ν the sites, the mean is
     (I + GT)⁻¹(m + Gν). Sites that narrow leave no variance larger than it is under r.
     """
+    n = int(state.counts[POINTS])
     covariances = state.covariances[:n, :n]
     variances = np.diagonal(covariances)
     if np.any(np.abs(covariances) > _WIDEST_WITH_LABEL_NOISE * _LARGEST_LENGTH**2):
@@ -289,7 +296,7 @@ def _check_approximation(state: State, n: int) -> None:
         raise ValueError("found margins that vary more than under the residual; expected less")
     with np.errstate(all="ignore"):
         system = np.eye(n) + gram * state.site_precisions[:n]
-        under_r = state.points[:n] @ state.mean + gram @ state.site_shifts[:n]
+        under_r = under_residual + gram @ state.site_shifts[:n]
         if np.linalg.cond(system) < _WELL_CONDITIONED:
             means = np.linalg.solve(system, under_r)
             off = np.abs(state.margins[:n] - means)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from virtualvector.jit.alignment import aligned_zeros
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.settings import Settings, plain
@@ -57,9 +57,7 @@ class Workspace(NamedTuple):
 def make_workspace(state: State, settings: Settings) -> Workspace:
     """Return scratch memory that fits the state."""
     c, d = state.points.shape
-    k = max(1, settings.merge_pairs)
-    w = whole_vectors(c)
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
         "vector": (d,),
         "product": (d,),
         "image": (d,),
@@ -67,8 +65,19 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "merged": (d,),
         "deferred": (3, d),
         "deferred_step": (1,),
-        "cached_query": (4,),
         "cached_row": (d,),
+    } | scratch_over_points(c, settings)
+    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
+    for name in ("pairs", "n_pairs", "candidates", "unfinished"):
+        arrays[name] = arrays[name].view(np.int64)
+    return Workspace(**arrays)
+
+
+def scratch_over_points(capacity: int, settings: Settings) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of scratch memory that is the same for every kind of residual."""
+    c, k, w = capacity, max(1, settings.merge_pairs), whole_vectors(capacity)
+    return {
+        "cached_query": (4,),
         "probabilities": (2,),
         "column": (w,),
         "scaled": (w,),
@@ -88,10 +97,6 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "candidates": (2,),
         "unfinished": (2,),
     }
-    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("pairs", "n_pairs", "candidates", "unfinished"):
-        arrays[name] = arrays[name].view(np.int64)
-    return Workspace(**arrays)
 
 
 class Events(NamedTuple):
@@ -146,7 +151,13 @@ def arguments_for(
     return KernelArguments(state, settings, work, events, rows, signs, powers)
 
 
-arguments_at = reader(arguments_for(empty_state(1, Settings()), Settings()))
+_full_at = reader(arguments_for(empty_state(1, Settings()), Settings()))
+
+
+@dispatched
+def arguments_at(address: int) -> KernelArguments:
+    """Return what is at an address; of what kind it is, the type of the address says."""
+    return _full_at(address)
 
 
 @compiled

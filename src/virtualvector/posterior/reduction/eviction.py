@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled
-from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.approximation import drop_point, marginal
-from virtualvector.posterior.residual.full import absorb_product, point_product, residual_variance
+from virtualvector.posterior.point import take_point
+from virtualvector.posterior.residual.full import absorb_taken, point_product, residual_variance
 from virtualvector.posterior.site import cavity
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
@@ -79,7 +79,7 @@ def most_contradicted(state: State, work: Workspace) -> int:
 def evict(state: State, j: int, work: Workspace) -> None:
     """R ← r·f̃ⱼ (eq. 14); q̃ does not change."""
     precision, shift = state.site_precisions[j], state.site_shifts[j]
-    copy(state.points[j], work.vector)
     point_product(state, j, work)
+    take_point(state, j, work)
     drop_point(state, j, work)
-    absorb_product(state, work.vector, precision, shift, work)
+    absorb_taken(state, precision, shift, work)

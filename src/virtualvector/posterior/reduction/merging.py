@@ -27,8 +27,8 @@ from virtualvector.kernels.merge_divergence import (
     log_normaliser,
 )
 from virtualvector.kernels.normal import inverse_mills
-from virtualvector.kernels.triangular import copy
 from virtualvector.posterior.approximation import drop_point, extend, refresh
+from virtualvector.posterior.point import combined, put_point
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH, SMALLEST_GROWTH, WIDEST
 from virtualvector.posterior.reduction.exact_pair import (
     ExactPair,
@@ -221,8 +221,8 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     factor (1 − ρ²)^−⅕ and some, nor one that grows from one to three with the narrowing. With label
     noise, factors are not log-concave, and a pair may be passed by that would have won.
     """
-    proper, _, _, c11, c12, c22 = pair_cavity(pair)
-    if not proper:
+    proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
+    if not proper or is_contradicted(pair, mean1, mean2):
         return False
     if not may_lose_little(pair, limit, True):
         return False
@@ -243,6 +243,17 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
+
+
+@compiled
+def is_contradicted(pair: Pair, mean1: float, mean2: float) -> bool:
+    """Whether all else contradicts one of two labels that may be turned.
+
+    Turned labels of the same row would add up in one point, more and more certain, while its right
+    ones have left as almost flat sites, and nothing is left to outvote it.
+    """
+    may_be_turned = pair.label_noise1 > 0.0 and pair.label_noise2 > 0.0
+    return may_be_turned and (mean1 < 0.0 or mean2 < 0.0)
 
 
 @compiled
@@ -315,20 +326,18 @@ def best_merge(
 @compiled
 def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     """Replace two points by their bisector, multiply the residual by g, and rebuild q̃."""
-    one, two = state.points[merge.first], state.points[merge.second]
-    for k in range(one.shape[0]):
-        work.vector[k] = merge.along1[0] * one[k] + merge.along1[1] * two[k]
-        work.other[k] = merge.along2[0] * one[k] + merge.along2[1] * two[k]
-        work.merged[k] = merge.scale * (one[k] + two[k])
+    first, second, merged = combined(
+        state, merge.first, merge.second, merge.along1, merge.along2, merge.scale, work
+    )
     row_number = max(state.row_numbers[merge.first], state.row_numbers[merge.second])
     drop_point(state, max(merge.first, merge.second), work)
     drop_point(state, min(merge.first, merge.second), work)
     # The narrowing part of g first, so that r stays proper on the way.
-    absorb(state, work.vector, merge.precision1, merge.shift1, work)
-    absorb(state, work.other, merge.precision2, merge.shift2, work)
+    absorb(state, first, merge.precision1, merge.shift1, work)
+    absorb(state, second, merge.precision2, merge.shift2, work)
 
     n = state.counts[POINTS]
-    copy(work.merged, state.points[n])
+    put_point(state, n, merged)
     state.margin_noises[n] = merge.noise
     state.label_noises[n] = merge.label_noise
     state.row_numbers[n] = row_number

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled
+from virtualvector.posterior.point import squared_distance
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
@@ -19,10 +20,7 @@ from virtualvector.posterior.workspace import Workspace
 def write_distances(state: State, n: int, work: Workspace) -> None:
     """Write the squared distances of point n to all others, and list those within the reach."""
     for i in range(n):
-        total = 0.0
-        for k in range(state.points.shape[1]):
-            difference = state.points[i, k] - state.points[n, k]
-            total += difference * difference
+        total = squared_distance(state, i, n)
         state.distances[n, i] = total
         state.distances[i, n] = total
         if total < work.pair_reach[0]:

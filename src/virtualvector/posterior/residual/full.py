@@ -1,7 +1,8 @@
 """The residual r = N(mean, factorᵀfactor) with a full covariance (eqs. 8 and 14).
 
 What the rest of the engine asks of it is here: the product with a row, covariances of the margins
-of points, absorbing a site, drift, and the images of the points, computed anew or kept up.
+of points, absorbing a site, drift, and the images of the points, computed anew or kept up. What is
+`dispatched` has another version for the other kind of residual (`low_rank.py`).
 
 Absorbing is deferred. It rotates every row of U, and the next row of the stream needs every row of
 U for its product: both are done in one pass, when that row comes, which takes little more than one
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled, inlined
+from virtualvector.jit.compiled import compiled, dispatched, inlined
 from virtualvector.kernels.symmetric import move_last, rank_one, write_column, write_cross
 from virtualvector.kernels.triangular import (
     KEEP,
@@ -46,14 +47,14 @@ def defer(product: Array, precision: float, step: float, work: Workspace) -> Non
     work.deferred_step[0] = step
 
 
-@compiled
+@dispatched
 def flush(state: State, work: Workspace) -> None:
     """Do to r what is deferred, if anything is."""
     if is_deferred(work):
         residual_product(state, work.vector, work.other, work)
 
 
-@compiled
+@dispatched
 def residual_product(state: State, vector: Array, out: Array, work: Workspace) -> float:
     """Write U·vector into ``out`` and return the variance of that margin under r."""
     if not is_deferred(work):
@@ -64,14 +65,32 @@ def residual_product(state: State, vector: Array, out: Array, work: Workspace) -
     return variance
 
 
+@dispatched
+def residual_mean(state: State, vector: Array, product: Array) -> float:
+    """The mean of a margin under r; ``product`` has what `residual_product` wrote."""
+    return dot(vector, state.mean)
+
+
+@dispatched
+def point_mean(state: State, i: int) -> float:
+    """The mean of the margin of point i under r."""
+    return dot(state.points[i], state.mean)
+
+
+@dispatched
+def point_image(state: State, i: int, out: Array, work: Workspace) -> float:
+    """Write U·bᵢ into ``out``, computed anew, and return the variance of that margin under r."""
+    return residual_product(state, state.points[i], out, work)
+
+
 @compiled
 def point_product(state: State, i: int, work: Workspace) -> None:
-    """Write U·bᵢ into ``work.product``; ``work.vector`` has bᵢ."""
+    """Write U·bᵢ into ``work.product``."""
     if in_margin_space(state):
         for k in range(state.products.shape[0]):
             work.product[k] = state.products[k, i]
     else:
-        residual_product(state, work.vector, work.product, work)
+        point_image(state, i, work.product, work)
 
 
 @inlined
@@ -79,7 +98,7 @@ def residual_variance(state: State, i: int, work: Workspace) -> float:
     """The variance of the margin of point i under r."""
     if in_margin_space(state):
         return state.gram[i, i]
-    return residual_product(state, state.points[i], work.product, work)
+    return point_image(state, i, work.product, work)
 
 
 @inlined
@@ -87,8 +106,8 @@ def residual_covariance(state: State, i: int, j: int, work: Workspace) -> float:
     """The covariance of the margins of two points under r."""
     if in_margin_space(state):
         return state.gram[i, j]
-    residual_product(state, state.points[i], work.product, work)
-    residual_product(state, state.points[j], work.other, work)
+    point_image(state, i, work.product, work)
+    point_image(state, j, work.other, work)
     return dot(work.product, work.other)
 
 
@@ -99,7 +118,7 @@ def absorb(state: State, vector: Array, precision: float, shift: float, work: Wo
     absorb_product(state, vector, precision, shift, work)
 
 
-@compiled
+@dispatched
 def absorb_product(
     state: State, vector: Array, precision: float, shift: float, work: Workspace
 ) -> None:
@@ -125,7 +144,19 @@ def absorb_product(
         rank_one(state.gram, n, width, work.column, -precision / growth)
 
 
-@compiled
+@dispatched
+def absorb_point(state: State, i: int, precision: float, shift: float, work: Workspace) -> None:
+    """As `absorb`, along point i."""
+    absorb(state, state.points[i], precision, shift, work)
+
+
+@dispatched
+def absorb_taken(state: State, precision: float, shift: float, work: Workspace) -> None:
+    """As `absorb_product`, along the point that was taken to scratch memory."""
+    absorb_product(state, work.vector, precision, shift, work)
+
+
+@dispatched
 def drift_residual(state: State, kept: float, drift: float, work: Workspace) -> None:
     """R ← N(am, a²V + (1−a²)I): one row of the identity after the other joins the factor."""
     flush(state, work)
@@ -139,13 +170,13 @@ def drift_residual(state: State, kept: float, drift: float, work: Workspace) -> 
         add_variance(state.factor, work.vector, i)
 
 
-@compiled
+@dispatched
 def rebuild_images(state: State, work: Workspace) -> None:
     """Compute the margins of the points under r anew, from the points: errors do not add up."""
     for i in range(state.counts[POINTS]):
         state.variances_at_refresh[i] = residual_product(state, state.points[i], work.product, work)
         write_column(state.products, i, work.product)
-        multiply_rows(state.products, i + 1, work.product, work.column)
+        multiply_rows(state.products, whole_vectors(i + 1), work.product, work.column)
         write_cross(state.gram, i, work.column)
 
 

@@ -1,0 +1,217 @@
+"""Precision matrices diag(η) + WSWᵀ: a few columns W, S = diag(±1), and vectors of few non-zeros.
+
+By Woodbury's identity V = (D + WSWᵀ)⁻¹ = D⁻¹ − D⁻¹W M⁻¹ WᵀD⁻¹ with M = S + WᵀD⁻¹W, which is as
+large as there are columns. M = CSCᵀ is kept as its lower triangular factor C. With y = C⁻¹WᵀD⁻¹x
+for each vector, a covariance is xᵀVx′ = xᵀD⁻¹x′ − yᵀSy′, and a new column √|τ|·x adds one row to C,
+which is √|τ|·Sy and on the diagonal √(1 + τxᵀVx): nothing is solved for again.
+
+The first columns are those that a cut has left, as the rows of a matrix over all weights; the
+others are vectors of few non-zeros, one behind the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+from virtualvector.jit.compiled import compiled, noalias
+from virtualvector.kernels.triangular import dot, dot_of_row
+from virtualvector.types import Array, IntArray
+
+_SMALLEST_REST = 1e-14  # of the largest column; what is below is rounding
+_SWEEPS = 1  # of orthogonal iteration after pivoting: as good as eigenvectors, see docs/engine.md
+
+
+@noalias
+def gathered_dot(places: IntArray, values: Array, dense: Array) -> float:
+    """The inner product of a vector of few non-zeros and a dense one."""
+    total = 0.0
+    for k in range(places.shape[0]):
+        total += values[k] * dense[places[k]]
+    return total
+
+
+@noalias
+def scatter_scaled(places: IntArray, values: Array, diagonal: Array, dense: Array) -> None:
+    """Write D⁻¹x to its places in a dense vector."""
+    for k in range(places.shape[0]):
+        dense[places[k]] = values[k] / diagonal[places[k]]
+
+
+@noalias
+def clear_places(places: IntArray, dense: Array) -> None:
+    """Write zeros there."""
+    for k in range(places.shape[0]):
+        dense[places[k]] = 0.0
+
+
+@noalias
+def scaled_square(places: IntArray, values: Array, diagonal: Array) -> float:
+    """The square xᵀD⁻¹x."""
+    total = 0.0
+    for k in range(places.shape[0]):
+        total += values[k] * values[k] / diagonal[places[k]]
+    return total
+
+
+@noalias
+def add_rows(places: IntArray, dense: Array, directions: Array, out: Array) -> None:
+    """Add Wᵀu for a vector u whose non-zeros are at these places of ``dense``."""
+    for k in range(places.shape[0]):
+        row, entry = directions[places[k]], dense[places[k]]
+        for j in range(directions.shape[1]):
+            out[j] += entry * row[j]
+
+
+@compiled
+def divide_by_lower(factor: Array, n: int, x: Array) -> None:
+    """Let x ← C⁻¹x, by the first n rows of a lower triangular C."""
+    for i in range(n):
+        x[i] = (x[i] - dot_of_row(factor[i], x, i)) / factor[i, i]
+
+
+@noalias
+def divide_by_upper(factor: Array, n: int, x: Array) -> None:
+    """Let x ← C⁻ᵀx."""
+    for i in range(n - 1, -1, -1):
+        x[i] /= factor[i, i]
+        entry, row = x[i], factor[i]
+        for j in range(i):
+            x[j] -= entry * row[j]
+
+
+@compiled
+def signed_square(signs: Array, y: Array, n: int) -> float:
+    """The square yᵀSy."""
+    total = 0.0
+    for j in range(n):
+        total += signs[j] * y[j] * y[j]
+    return total
+
+
+@compiled
+def write_gram(factor: Array, signs: Array, n: int, gram: Array, scaled: Array) -> None:
+    """Write WᵀD⁻¹W = CSCᵀ − S over the columns of positive sign; zeros for the others."""
+    for i in range(n):
+        for k in range(i + 1):
+            scaled[k] = signs[k] * factor[i, k]
+        for j in range(i + 1):
+            total = 0.0
+            if signs[i] > 0.0 and signs[j] > 0.0:
+                total = dot_of_row(factor[j], scaled, j + 1)
+            gram[i, j] = total
+            gram[j, i] = total
+        if signs[i] > 0.0:
+            gram[i, i] = max(gram[i, i] - 1.0, 0.0)
+
+
+@compiled
+def write_leading(gram: Array, n: int, basis: Array, other: Array, rest: Array) -> None:
+    """Write an orthonormal basis, in rows, of about the leading eigenvectors of a Gram matrix.
+
+    Pivoted Cholesky, whose columns are close to them, and a sweep of orthogonal iteration. Where
+    there are fewer than rows of the basis, the others are zero.
+    """
+    size = basis.shape[0]
+    largest = 0.0
+    for i in range(n):
+        rest[i] = gram[i, i]
+        largest = max(largest, rest[i])
+    for m in range(size):
+        pivot = 0
+        for i in range(n):
+            if rest[i] > rest[pivot]:
+                pivot = i
+        for i in range(basis.shape[1]):
+            basis[m, i] = 0.0
+        if rest[pivot] > _SMALLEST_REST * largest:
+            _write_cholesky_row(gram, n, basis, m, pivot, rest)
+    orthonormalise(basis, n)
+    for _ in range(_SWEEPS):
+        for m in range(size):
+            for i in range(n):
+                other[m, i] = dot_of_row(gram[i], basis[m], n)
+        for m in range(size):
+            for i in range(n):
+                basis[m, i] = other[m, i]
+        orthonormalise(basis, n)
+
+
+@compiled
+def _write_cholesky_row(gram: Array, n: int, basis: Array, m: int, pivot: int, rest: Array) -> None:
+    """Write the next column of a pivoted Cholesky factor as row m; take it from the diagonal."""
+    row = basis[m]
+    for i in range(n):
+        row[i] = gram[pivot, i]
+    for q in range(m):
+        subtract_scaled(row, basis[q, pivot], basis[q], n)
+    root = 1.0 / math.sqrt(rest[pivot])
+    for i in range(n):
+        row[i] *= root
+        rest[i] = max(rest[i] - row[i] * row[i], 0.0)
+    rest[pivot] = 0.0
+
+
+@noalias
+def subtract_scaled(target: Array, scale: float, x: Array, n: int) -> None:
+    """Subtract ``scale`` times a vector from another one."""
+    for i in range(n):
+        target[i] -= scale * x[i]
+
+
+@compiled
+def orthonormalise(basis: Array, n: int) -> None:
+    """Gram and Schmidt, twice: once leaves rounding. What depends on rows before it becomes 0."""
+    for m in range(basis.shape[0]):
+        row = basis[m]
+        before = math.sqrt(dot_of_row(row, row, n))
+        for _ in range(2):
+            for q in range(m):
+                subtract_scaled(row, dot_of_row(basis[q], row, n), basis[q], n)
+        length = math.sqrt(dot_of_row(row, row, n))
+        scale = 1.0 / length if length > 1e-10 * before else 0.0
+        for i in range(n):
+            row[i] *= scale
+
+
+@noalias
+def rotate_directions(directions: Array, basis: Array, squares: Array, row: Array) -> None:
+    """Let each row w of W become wQ, basis rows the columns of Q; write what |w|² was."""
+    size = directions.shape[1]
+    for k in range(directions.shape[0]):
+        squares[k] = dot(directions[k], directions[k])
+        if squares[k] > 0.0:
+            for m in range(size):
+                row[m] = dot_of_row(basis[m], directions[k], size)
+            for m in range(size):
+                directions[k, m] = row[m]
+
+
+@noalias
+def write_inner(directions: Array, diagonal: Array, power: float, drift: float, out: Array) -> None:
+    """Write the lower triangle of I + Σₖ wₖwₖᵀ·drift/(power + drift·ηₖ).
+
+    With power 0 and drift 1 that is I + WᵀD⁻¹W.
+    """
+    size = directions.shape[1]
+    for i in range(size):
+        for j in range(i + 1):
+            out[i, j] = 0.0
+        out[i, i] = 1.0
+    for k in range(directions.shape[0]):
+        row = directions[k]
+        if dot(row, row) > 0.0:
+            weight = drift / (power + drift * diagonal[k])
+            for i in range(size):
+                entry = weight * row[i]
+                for j in range(i + 1):
+                    out[i, j] += entry * row[j]
+
+
+@compiled
+def factorise(matrix: Array, n: int) -> None:
+    """Cholesky, in place: the lower triangle of a matrix not below the identity becomes C."""
+    for i in range(n):
+        for j in range(i):
+            matrix[i, j] = (matrix[i, j] - dot_of_row(matrix[i], matrix[j], j)) / matrix[j, j]
+        rest = matrix[i, i] - dot_of_row(matrix[i], matrix[i], i)
+        matrix[i, i] = math.sqrt(max(rest, 1.0))

@@ -1,0 +1,182 @@
+"""What Python does with a posterior of low rank: read it, make room in it, predict with it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from virtualvector.jit.compiled import compiled
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.posterior.approximation import lost_digits, query
+from virtualvector.posterior.low_rank_state import (
+    RECENT,
+    LowRankAddress,
+    LowRankArguments,
+    LowRankState,
+    empty_low_rank_state,
+    low_rank_arguments,
+    make_low_rank_workspace,
+)
+from virtualvector.posterior.point import write_query
+from virtualvector.posterior.settings import Settings
+from virtualvector.posterior.state import POINTS, copy_state
+from virtualvector.posterior.step import rebuild
+from virtualvector.posterior.workspace import arguments_at, parts_at
+from virtualvector.types import Array
+
+_MOST_WEIGHTS = 5_000  # of which all covariances are written out
+_TINY = float(np.finfo(float).tiny)
+
+
+def columns_of(state: LowRankState) -> tuple[Array, Array]:
+    """Return W and its signs, written out."""
+    rank, n = state.directions.shape[1], int(state.extent[RECENT])
+    columns = np.zeros((len(state.mean), rank + n))
+    columns[:, :rank] = state.directions
+    for i in range(n):
+        part = slice(state.recent_starts[i], state.recent_starts[i + 1])
+        columns[state.recent_places[part], rank + i] = state.recent_values[part]
+    return columns, state.signs[: rank + n]
+
+
+def points_of(state: LowRankState) -> Array:
+    """Return the points, written out."""
+    points = np.zeros((int(state.counts[POINTS]), len(state.mean)))
+    for i, row in enumerate(points):
+        n = state.point_sizes[i]
+        row[state.point_places[i, :n]] = state.points[i, :n]
+    return points
+
+
+def precision_of(state: LowRankState) -> Array:
+    """Return the precision matrix that q̃ has: of the residual, and of all sites.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.low_rank import precision_of
+    >>> from virtualvector.posterior.low_rank_state import empty_low_rank_state
+    >>> from virtualvector.posterior.settings import Settings
+    >>> settings = Settings(rank=1, buffer_size=0, margin_noise=1.0)
+    >>> precision_of(empty_low_rank_state(2, settings))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if len(state.mean) > _MOST_WEIGHTS:
+        raise ValueError(
+            f"found {len(state.mean)} weights; expected at most {_MOST_WEIGHTS} to write out all "
+            "of their covariances"
+        )
+    columns, signs = columns_of(state)
+    points = points_of(state)
+    sites = state.site_precisions[: len(points)]
+    written: Array = np.diag(state.diagonal) + columns * signs @ columns.T
+    return written + points.T * sites @ points
+
+
+def mean_of(state: LowRankState) -> Array:
+    """Return the mean of q̃: that of r, and V(Σᵢ bᵢ(νᵢ − τᵢuᵢ)) with u the margins under q̃."""
+    columns_used = state.directions.shape[1] + int(state.extent[RECENT])
+    n = int(state.counts[POINTS])
+    pulls = state.site_shifts[:n] - state.site_precisions[:n] * state.margins[:n]
+    shifts = state.shifts[:columns_used] + state.signs[:columns_used] * (
+        state.products[:columns_used, :n] @ pulls
+    )
+    weights = solve_triangular(
+        state.inner[:columns_used, :columns_used], shifts, trans="T", lower=True
+    )
+    linear = np.zeros(len(state.mean))
+    for i in range(n):
+        size = state.point_sizes[i]
+        linear[state.point_places[i, :size]] += pulls[i] * state.points[i, :size]
+    rank = state.directions.shape[1]
+    linear -= state.directions @ weights[:rank]
+    for i, weight in enumerate(weights[rank:]):
+        part = slice(state.recent_starts[i], state.recent_starts[i + 1])
+        linear[state.recent_places[part]] -= weight * state.recent_values[part]
+    mean: Array = state.mean + linear / state.diagonal
+    return mean
+
+
+def mirrored(state: LowRankState) -> LowRankState:
+    """Return the posterior for the same rows with all labels swapped: w has become −w."""
+    state = copy_state(state)
+    for array in (state.mean, state.shifts, state.points, state.products):
+        array *= -1.0
+    return state
+
+
+def with_more_low_rank_weights(
+    state: LowRankState, settings: Settings, at: int, n_more: int
+) -> LowRankState:
+    """Return the same state with more weights, of which nothing is known, before one."""
+
+    def moved(places: Any) -> Any:
+        return np.where(places >= at, places + n_more, places)
+
+    more = [at] * n_more
+    wider = state._replace(
+        mean=np.insert(state.mean, more, 0.0),
+        diagonal=np.insert(state.diagonal, more, 1.0),
+        directions=np.insert(state.directions, more, 0.0, axis=0),
+        recent_places=moved(state.recent_places),
+        point_places=moved(state.point_places),
+    )
+    return _in_larger_arrays(wider, settings, state.points.shape[1])
+
+
+def _in_larger_arrays(state: LowRankState, settings: Settings, non_zeros: int) -> LowRankState:
+    """Return the same state with room for so many non-zeros, in memory of its own."""
+    larger = empty_low_rank_state(len(state.mean), settings, non_zeros)
+    for name, array in state._asdict().items():
+        getattr(larger, name)[tuple(map(slice, array.shape))] = array
+    return larger
+
+
+def with_room(arguments: LowRankArguments, row: int) -> LowRankArguments:
+    """Return arguments for the same state, with room for points of more non-zeros."""
+    state, rows = arguments.state, arguments.rows
+    values = rows.values[rows.starts[row] : rows.starts[row + 1]]
+    sizes: list[Any] = [
+        1 + np.count_nonzero(values),
+        int(state.point_sizes.max()),
+        state.points.shape[1],
+    ]
+    needed = max(map(int, sizes))
+    larger = _in_larger_arrays(state, arguments.settings, 2 * needed)
+    work = make_low_rank_workspace(larger, arguments.settings, rows)
+    work = work._replace(probabilities=arguments.work.probabilities)
+    work.unfinished[:] = arguments.work.unfinished
+    return arguments._replace(state=larger, work=work)
+
+
+def low_rank_margins(state: LowRankState, rows: Any, margin_noise: float) -> Array:
+    """Return the standardised margin of each row under q̃, as `predicted_margins` does."""
+    settings = Settings(margin_noise=margin_noise, rank=0, buffer_size=0, merge_pairs=0)
+    if not all(array.flags.writeable for array in state):  # as those in a memory map
+        state = copy_state(state)
+    arguments = low_rank_arguments(state, settings, rows, np.zeros(0))
+    table, margins = StructTable(arguments), np.empty(len(arguments.rows.starts) - 1)
+    if not write_low_rank_margins(LowRankAddress(table.address), margins):
+        arguments = arguments._replace(state=copy_state(state))
+        table = StructTable(arguments)
+        rebuild(LowRankAddress(table.address), True)  # type: ignore[arg-type]
+        write_low_rank_margins(LowRankAddress(table.address), margins)
+    return margins
+
+
+@compiled
+def write_low_rank_margins(address: LowRankAddress, margins: Array) -> bool:
+    """Write the margins of all rows; return False if too many digits have been lost."""
+    state, settings, work, _ = parts_at(address)  # type: ignore[arg-type]
+    rows = arguments_at(address).rows
+    images, worn = lost_digits(state)
+    for t in range(margins.shape[0]):
+        noise, vector = write_query(rows, t, settings.margin_noise, work)
+        margins[t] = 0.0
+        if not math.isinf(noise):
+            mean, variance = query(state, state.counts[POINTS], vector, work)
+            margins[t] = mean / math.sqrt(max(variance + noise, _TINY))
+    return not (images or worn)

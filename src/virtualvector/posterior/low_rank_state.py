@@ -1,0 +1,300 @@
+"""A posterior of many weights: a residual of low rank, and points of few non-zeros.
+
+    q(w) ∝ r(w) ∏ᵢ f(bᵢᵀw),   r = N(m, (D + WSWᵀ)⁻¹),   D = diag(η)
+
+Sites that r absorbs are columns of W until there are too many of them; then a cut leaves the
+leading directions, as many as the rank says, and adds the squares of the rest to η
+(`residual/low_rank.py`, DESIGN in docs/engine.md). Its mean is m = a − D⁻¹WC⁻ᵀt: between two cuts a
+row changes a at its own non-zeros only, and one number of t for each column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from virtualvector.jit.alignment import aligned_zeros
+from virtualvector.jit.struct_table import reader
+from virtualvector.kernels.triangular import whole_vectors
+from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points, plain
+from virtualvector.posterior.state import State, shapes_over_points
+from virtualvector.posterior.workspace import (
+    WHOLE,
+    Events,
+    arguments_at,
+    no_events,
+    scratch_over_points,
+)
+from virtualvector.types import Array, IntArray
+
+# Places in `LowRankState.extent`: columns since the last cut, and what they have cost.
+RECENT, COST = range(2)
+
+_LEAST_COLUMNS, _MOST_COLUMNS = 16, 512  # between two cuts
+PER_ROW = 4  # columns that one row may add: two by a merge, one by an eviction, and one to spare
+_NON_ZEROS = 64  # of points, to begin with
+
+
+class LowRankState(NamedTuple):
+    """The posterior. Arrays over points are those of `State`."""
+
+    # The residual r(w).
+    mean: Array  # (d,)  a
+    diagonal: Array  # (d,)  η
+    directions: Array  # (d, L)  the columns of W that the last cut has left
+    signs: Array  # (m,)  S, over all columns
+    inner: Array  # (m, m)  C, lower triangular, with CSCᵀ = S + WᵀD⁻¹W
+    shifts: Array  # (m,)  t
+    recent_starts: IntArray  # (m − L + 1,)  where each column since then begins in what follows
+    recent_places: IntArray  # (f,)  of its non-zeros
+    recent_values: Array  # (f,)
+    # The virtual points, of k non-zeros at most.
+    points: Array  # (c, k)
+    point_places: IntArray  # (c, k)
+    point_sizes: IntArray  # (c,)
+    margin_noises: Array  # (c,)
+    label_noises: Array  # (c,)
+    row_numbers: IntArray  # (c,)
+    site_precisions: Array  # (c,)
+    site_shifts: Array  # (c,)
+    products: Array  # (m, w)  C⁻¹WᵀD⁻¹bᵢ, in columns
+    variances_at_refresh: Array  # (c,)
+    gram: Array  # (w, w)
+    margins: Array  # (w,)
+    covariances: Array  # (w, w)
+    matched: Array  # (c, 4)
+    distances: Array  # (c, c)
+    extent: IntArray  # (2,)
+    counts: IntArray
+    sums: Array
+
+
+if TYPE_CHECKING:
+    AnyState = Any  # most functions are for one of them, and nobody asks which at every call
+else:
+    AnyState = State | LowRankState
+
+INTEGERS = ("recent_starts", "recent_places", "point_places", "point_sizes", "row_numbers",
+             "extent", "counts")  # fmt: skip
+
+
+def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0) -> LowRankState:
+    """Return the prior: N(0, I) and no points.
+
+    Parameters
+    ----------
+    n_weights : int
+        How many weights.
+    settings : Settings
+        With a rank of 0 or more.
+    non_zeros : int, optional
+        For how many non-zeros of a point there has to be room; more is made when they come.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.settings import Settings
+    >>> state = empty_low_rank_state(1000, Settings(rank=5, buffer_size=2, margin_noise=1.0))
+    >>> state.directions.shape, state.points.shape
+    ((1000, 5), (3, 64))
+    """
+    check_settings(settings)
+    check_low_rank(n_weights, settings)
+    shapes = low_rank_shapes(n_weights, settings, non_zeros)
+    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
+    for name in INTEGERS:
+        arrays[name] = arrays[name].view(np.int64)
+    rank = settings.rank
+    arrays["diagonal"][:] = 1.0
+    arrays["signs"][:rank] = 1.0
+    np.fill_diagonal(arrays["inner"][:rank, :rank], 1.0)
+    return LowRankState(**arrays)
+
+
+def low_rank_shapes(
+    n_weights: int, settings: Settings, non_zeros: int
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all arrays."""
+    d, rank, c = n_weights, settings.rank, most_points(settings)
+    k = min(d, max(_NON_ZEROS, non_zeros))
+    e = _columns_between_cuts(d, settings)
+    f = 0 if e == 0 else int(min(e * k, 2 * d * (rank + 1))) + PER_ROW * k
+    m, merging = rank + e, c if may_merge(settings) else 0
+    return {
+        "mean": (d,),
+        "diagonal": (d,),
+        "directions": (d, rank),
+        "signs": (m,),
+        "inner": (m, m),
+        "shifts": (m,),
+        "recent_starts": (e + 1,),
+        "recent_places": (f,),
+        "recent_values": (f,),
+        "points": (c, k),
+        "point_places": (c, k),
+        "point_sizes": (c,),
+        "products": (m, whole_vectors(c)),
+        "distances": (merging, merging),
+        "extent": (2,),
+    } | shapes_over_points(c, c)
+
+
+def _columns_between_cuts(d: int, settings: Settings) -> int:
+    """Return for how many columns there is room: until they have cost what a cut does.
+
+    n columns cost about n³/6, a cut d(L + 1)². Without directions and points there are none: r
+    takes in each site at once.
+    """
+    if settings.rank == 0 and settings.buffer_size == 0:
+        return 0
+    balanced = round((6.0 * d * (settings.rank + 1) ** 2) ** (1.0 / 3.0))
+    return min(max(balanced, _LEAST_COLUMNS), _MOST_COLUMNS)
+
+
+def check_low_rank(n_weights: int, settings: Settings) -> None:
+    """Raise ValueError unless a residual of low rank can work with settings.
+
+    A row without noise may leave nothing uncertain along it. What a cut then adds to η would say of
+    each of its weights alone what only their sum is known to be.
+    """
+    if settings.margin_noise == 0.0:
+        raise ValueError(
+            "found margin_noise = 0 with a covariance of low rank; expected more than 0, or "
+            "covariance='full'"
+        )
+    if most_points(settings) > n_weights:
+        raise ValueError(
+            f"found room for {min(most_points(settings), 2**31)} points of {n_weights} weights; "
+            "expected fewer points than weights, or covariance='full'"
+        )
+    if settings.half_life < np.inf and settings.buffer_size > 0:
+        raise ValueError(
+            f"found half_life = {settings.half_life:g} with buffer_size = {settings.buffer_size} "
+            "and a covariance of low rank; expected buffer_size=0, or covariance='full'"
+        )
+
+
+class SparseRows(NamedTuple):
+    """Rows by their non-zeros, as in `scipy.sparse.csr_array`: each row's places are sorted."""
+
+    starts: IntArray  # (T + 1,)
+    places: IntArray
+    values: Array
+    n_columns: int
+
+
+def sparse_rows(rows: Any) -> SparseRows:
+    """Return rows as kernels take them: a sparse table, or an array, whose memory is shared."""
+    if isinstance(rows, SparseRows):
+        return rows
+    if isinstance(rows, np.ndarray):
+        n, columns = rows.shape
+        rows = np.require(rows, np.float64, ["C", "A", "W"])
+        places = np.tile(np.arange(columns), n)
+        return SparseRows(np.arange(n + 1) * columns, places, rows.reshape(-1), columns)
+    starts, places = (
+        np.require(array, np.int64, ["C", "A", "W"]) for array in (rows.indptr, rows.indices)
+    )
+    values = np.require(rows.data, np.float64, ["C", "A", "W"])
+    return SparseRows(starts, places, values, rows.shape[1])
+
+
+class LowRankWorkspace(NamedTuple):
+    """Scratch memory, so that no row allocates; arrays over points are those of `Workspace`."""
+
+    dense: Array  # (d,)  zeros, but while a vector is written there
+    product: Array  # (m,)
+    other: Array  # (m,)
+    held: Array  # (3, k)  vectors by their non-zeros
+    held_places: IntArray  # (3, k)
+    held_sizes: IntArray  # (3,)
+    gram_of_columns: Array  # (m, m)
+    basis: Array  # (L, m)
+    other_basis: Array  # (L, m)
+    row: Array  # (L,)
+    cached_query: Array
+    probabilities: Array
+    column: Array
+    scaled: Array
+    crossed: Array
+    divergences: Array
+    saved_precisions: Array
+    saved_shifts: Array
+    saved_means: Array
+    saved_variances: Array
+    other_precisions: Array
+    other_shifts: Array
+    floors: Array
+    pair_distances: Array
+    pair_reach: Array
+    pairs: IntArray
+    n_pairs: IntArray
+    candidates: IntArray
+    unfinished: IntArray
+
+
+def make_low_rank_workspace(
+    state: LowRankState, settings: Settings, rows: SparseRows
+) -> LowRankWorkspace:
+    """Return scratch memory that fits the state and each of the rows."""
+    (c, k), (d, rank), m = state.points.shape, state.directions.shape, len(state.signs)
+    k = max(k, 1 + int(np.diff(rows.starts).max(initial=0)))
+    shapes = {
+        "dense": (d,),
+        "product": (m,),
+        "other": (m,),
+        "held": (3, k),
+        "held_places": (3, k),
+        "held_sizes": (3,),
+        "gram_of_columns": (m, m),
+        "basis": (rank, m),
+        "other_basis": (rank, m),
+        "row": (rank,),
+    } | scratch_over_points(c, settings)
+    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
+    for name in ("held_places", "held_sizes", "pairs", "n_pairs", "candidates", "unfinished"):
+        arrays[name] = arrays[name].view(np.int64)
+    return LowRankWorkspace(**arrays)
+
+
+class LowRankArguments(NamedTuple):
+    """All that kernels work on, and the rows to learn; they are given its address."""
+
+    state: LowRankState
+    settings: Settings
+    work: LowRankWorkspace
+    events: Events
+    rows: SparseRows
+    signs: Array
+    powers: Array
+
+
+class LowRankAddress(NamedTuple):
+    """The address of `LowRankArguments`, of a type that says so."""
+
+    address: int = 0
+
+
+def low_rank_arguments(
+    state: LowRankState,
+    settings: Settings,
+    rows: Any,
+    signs: Array,
+    powers: Array = WHOLE,
+) -> LowRankArguments:
+    """Return what it takes to learn rows with a state, whose arrays are used up."""
+    settings, rows = plain(settings), sparse_rows(rows)
+    work = make_low_rank_workspace(state, settings, rows)
+    events = no_events(len(rows.starts) - 1)
+    return LowRankArguments(state, settings, work, events, rows, signs, powers)
+
+
+_EXAMPLE = Settings(rank=0, buffer_size=0, margin_noise=1.0)
+_low_rank_at = reader(
+    low_rank_arguments(empty_low_rank_state(1, _EXAMPLE), _EXAMPLE, np.zeros((0, 1)), np.zeros(0))
+)
+
+
+@arguments_at.register(LowRankAddress)
+def _(address: LowRankAddress) -> LowRankArguments:
+    return _low_rank_at(address.address)
