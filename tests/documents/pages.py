@@ -26,6 +26,7 @@ TESTED_ELSEWHERE = (
     "vvm reproduce",  # tests/cli/test_reproduce.py
     "vvm compare spambase",  # tests/cli/test_compare.py
     "vvm compare rows.csv --label outcome",  # the same, by all learners
+    'vvm learn "rows/*.csv" --label outcome --model outcome.vvm --scheduler',  # test_workers.py
 )
 
 
