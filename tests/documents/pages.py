@@ -25,6 +25,8 @@ PROGRAMS = ("vvm", "make", "pip", "python", ".venv/bin/python", "pytest", "vw", 
 TESTED_ELSEWHERE = (
     "vvm reproduce",  # tests/cli/test_reproduce.py
     "vvm compare spambase",  # tests/cli/test_compare.py
+    "vvm compare rows.csv --label outcome",  # the same, by all learners
+    'vvm learn "rows/*.csv" --label outcome --model outcome.vvm --scheduler',  # test_workers.py
 )
 
 
