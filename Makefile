@@ -54,10 +54,10 @@ dist: .venv/.releasing  ## wheel and sdist in build/dist, with what they should 
 bench: .venv-bench/.installed  ## microseconds per row, beside the limit and other packages
 	.venv-bench/bin/python benchmarks/bench.py --json build/speed/speed.json --pictures build/speed
 
-performance: bench  ## the README's section on speed, from such a run
+performance: bench  ## docs/speed.md, from such a run
 	mkdir -p docs/speed
 	cp build/speed/speed.json build/speed/*.png docs/speed
-	.venv-bench/bin/python benchmarks/bench.py --readme docs/speed/speed.json
+	.venv-bench/bin/python benchmarks/bench.py --page docs/speed/speed.json
 
 streams: .venv-bench/.installed  ## AutoVVM and baselines on many streams; half an hour at first
 	.venv-bench/bin/python benchmarks/online.py --cache .venv-bench/predictions

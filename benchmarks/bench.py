@@ -1,7 +1,7 @@
 """What a predicted and learned row costs, beside the limit of the machine and other packages.
 
     python benchmarks/bench.py [--quick] [--only PART] [--json FILE] [--pictures FOLDER]
-    python benchmarks/bench.py --readme FILE     # the README's section, from such a FILE
+    python benchmarks/bench.py --page FILE       # docs/speed.md, from such a FILE
 
 Everything is measured in one process and one run (speed/timing.py says how), BLAS on one thread.
 Parts are rows, separable, real, points, stream, bytes, batches, committee and start. Learners whose
@@ -36,7 +36,7 @@ from speed.rows import everybody, measure_rows
 from speed.startup import measure_start
 from speed.timing import microseconds
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 
 
 def say(text: str) -> None:
@@ -145,14 +145,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here too")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw how costs grow")
     parser.add_argument(
-        "--readme",
+        "--page",
         type=Path,
         metavar="FILE",
-        help="measure nothing: write a report's numbers into the README",
+        help="measure nothing: write a report's numbers into docs/speed.md",
     )
     options = parser.parse_args(arguments)
-    if options.readme:
-        rewrite(README, options.readme)
+    if options.page:
+        rewrite(PAGE, options.page)
         return 0
 
     plan = QUICK if options.quick else FULL

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from virtualvector.jit.compiled import entry
 from virtualvector.posterior import drift, step
+from virtualvector.posterior.low_rank_state import LowRankAddress
+from virtualvector.posterior.residual.cut import cut_residual
 
 ADDRESS = int
 KERNELS = (
@@ -15,6 +17,12 @@ KERNELS = (
     (step.predict_row, (ADDRESS,)),
     (step.flush_residual, (ADDRESS,)),
     (drift.drift_rows, (ADDRESS,)),
+    (step.learn_rows, (LowRankAddress, int, int, bool)),
+    (step.merge_or_evict, (LowRankAddress, int)),
+    (step.rebuild, (LowRankAddress, bool)),
+    (step.predict_row, (LowRankAddress,)),
+    (drift.drift_rows, (LowRankAddress,)),
+    (cut_residual, (LowRankAddress,)),
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The section of the README about speed, written from what was measured."""
+"""The page about speed, written from what was measured."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _remarks(report: Report) -> list[str]:
 
 
 def rewrite(readme: Path, json: Path) -> None:
-    """Put the section made from a report into the README; pictures are beside the report."""
+    """Put the section made from a report into a page; pictures are beside the report."""
     pictures = json.resolve().parent.relative_to(readme.resolve().parent).as_posix()
     text = with_section(readme.read_text("utf-8"), section(Report.read(json), pictures))
     readme.write_text(text, "utf-8")

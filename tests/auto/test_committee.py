@@ -168,8 +168,8 @@ def test_a_mix_that_is_too_bold_or_too_shy_is_corrected(power):
     weights = calibration.first_weights()
     ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
     calibration.correct(
-        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, weights.copy(), 0.0, True,
-        np.empty((len(weights), 2)), stated,
+        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, weights.copy(),
+        calibration.SHARE, calibration.RESTLESS, 0.0, True, np.empty((len(weights), 2)), stated,
     )  # fmt: skip
     late, t = slice(2000, None), np.arange(2000, 4000)
     best = -np.log(np.where(observed == 1, true, 1 - true)[late]).mean()
@@ -187,8 +187,8 @@ def test_corrections_cost_next_to_nothing_where_none_are_needed():
     weights = calibration.first_weights()
     ways = (calibration.SOURCES, calibration.POWERS, calibration.SHARES)
     calibration.correct(
-        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, weights.copy(), 0.0, True,
-        np.empty((len(weights), 2)), stated,
+        np.array([mixed, mixed]), observed, WHOLE, *ways, weights, weights.copy(),
+        calibration.SHARE, calibration.RESTLESS, 0.0, True, np.empty((len(weights), 2)), stated,
     )  # fmt: skip
     t = np.arange(3000)
     extra = np.log(mixed[t, observed]).sum() - np.log(stated[t, observed]).sum()

@@ -41,16 +41,24 @@ def test_classes_that_come_later_are_counted_at_their_place():
 
 
 def test_one_positive_in_two_hundred_is_ranked_as_well_as_by_batch_logistic_regression():
-    """Four of twenty normal columns count, in a logistic model: the other has no better rival."""
-    random = np.random.default_rng(0)
-    rows = random.standard_normal((32_000, 20))
-    odds = np.exp(1.2 * rows[:, :4].sum(axis=1) - 8.0)
-    labels = (random.random(len(rows)) < odds / (1 + odds)).astype(int)
-    learned, others = slice(0, N_LEARNED), slice(N_LEARNED, None)
-    assert 0.004 < labels.mean() < 0.006
-    online = AutoVVMClassifier().partial_fit(rows[learned], labels[learned])
-    batch = LogisticRegression().fit(rows[learned], labels[learned])
-    predicted, rival = (model.predict_proba(rows[others])[:, 1] for model in (online, batch))
-    precision = average_precision_score(labels[others], predicted)
-    assert precision > 0.95 * average_precision_score(labels[others], rival)
-    assert log_loss(labels[others], predicted) < 1.02 * log_loss(labels[others], rival)
+    """Four of twenty normal columns count, in a logistic model: the other has no better rival.
+
+    Of two streams, because one has sixty positives to learn from. Sleeping by the number of rows,
+    and numbers that all were bent, made it 0.55.
+    """
+    precisions, losses = [], []
+    for seed in (0, 1):
+        random = np.random.default_rng(seed)
+        rows = random.standard_normal((52_000, 20))
+        odds = np.exp(1.2 * rows[:, :4].sum(axis=1) - 8.0)
+        labels = (random.random(len(rows)) < odds / (1 + odds)).astype(int)
+        learned, others = slice(0, N_LEARNED), slice(N_LEARNED, None)
+        assert 0.004 < labels.mean() < 0.006
+        online = AutoVVMClassifier().partial_fit(rows[learned], labels[learned])
+        batch = LogisticRegression().fit(rows[learned], labels[learned])
+        predicted = [model.predict_proba(rows[others])[:, 1] for model in (online, batch)]
+        precisions.append([average_precision_score(labels[others], p) for p in predicted])
+        losses.append([log_loss(labels[others], p) for p in predicted])
+    (ours, theirs), (our_loss, their_loss) = np.mean(precisions, axis=0), np.mean(losses, axis=0)
+    assert ours > 0.95 * theirs
+    assert our_loss < 1.02 * their_loss

@@ -85,6 +85,7 @@ def test_older_formats_have_none(from_elsewhere):
     document["parameters"].pop("missing_values", None)  # which came with format 4
     for expert in document["parameters"].get("experts") or ():
         del expert["columns"], expert["squares"]  # with format 5
+        del expert["reach"]  # with format 6
     path.write_bytes(to_bytes(document | {"format": 2}, arrays))
     with pytest.raises(
         persistence.BadModelFile, match="found a processor; expected none in format 2"

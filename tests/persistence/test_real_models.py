@@ -63,8 +63,10 @@ experts = st.builds(
     eviction=st.sampled_from(["divergence", "margin", "oldest"]),
     columns=st.just(0),
     squares=st.just(False),
+    reach=st.just(1.0),
 )
-views = st.sampled_from([{"columns": 1}, {"columns": 2}, {"bandwidth": None, "squares": True}, {}])
+SQUARES = {"bandwidth": None, "squares": True}
+views = st.sampled_from([{"columns": 1}, {"columns": 2}, SQUARES, SQUARES | {"reach": 3.0}, {}])
 experts = st.builds(
     lambda expert, view: (
         expert._replace(bandwidth=expert.bandwidth or 0.5, **view)

@@ -9,13 +9,22 @@ from virtualvector.auto import classifier
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
+def as_format_5(document, arrays):
+    """Take from a document of a committee what format 6 brought, but for `n_first`."""
+    committee = document["state"]["committee"]
+    for expert in (*document["parameters"]["experts"], *committee["at_start"]):
+        del expert["reach"]
+    del document["parameters"]["new_columns"], committee["feature_space"]["n_scaled"]
+    del arrays[committee.pop("counts")]
+
+
 def as_format_4(document, arrays):
     """Take from a document of a committee what format 5 brought; it may not count on any of it."""
+    as_format_5(document, arrays)
     committee, encoder = document["state"]["committee"], document["state"]["encoder"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["columns"], expert["squares"]
     del committee["feature_space"]["n_numbers"], encoder["most_statistics"], encoder["n_first"]
-    del document["parameters"]["new_columns"]
     for path in (*committee.pop("pool").values(), encoder.pop("statistics")["totals"]):
         del arrays[path]
     arrays["committee/corrections"] = np.delete(arrays["committee/corrections"], [1, 14, 15])
@@ -85,7 +94,7 @@ def test_files_before_format_6_have_no_later_columns(tmp_path):
     path = tmp_path / "m.vvm"
     model.save(path)
     document, arrays = from_bytes(path.read_bytes())
-    del document["parameters"]["new_columns"]
+    as_format_5(document, arrays)
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     with pytest.raises(persistence.BadModelFile, match="n_first; expected none before format 6"):
         persistence.read(path)
@@ -93,6 +102,26 @@ def test_files_before_format_6_have_no_later_columns(tmp_path):
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     again = persistence.read(path).model
     assert (again.new_columns, again._encoder.n_first) == ("error", 2)
+    assert again._committee.counts.tolist() == [6.0, 6.0]
+    assert again._committee.feature_space.n_scaled == 0
     np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
     again.set_params(new_columns="add").learn_one({"n": 1.0, "new": "red"}, 1)
     assert again.feature_names_in_.tolist() == ["on", "n", "new"]
+
+
+def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    experts = [Expert(None, 1.0), Expert(None, 3.0, reach=2.0)]
+    model = AutoVVMClassifier(experts=experts).partial_fit(rows, [0, 1] * 10)
+    path = tmp_path / "m.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    del document["parameters"]["new_columns"], document["state"]["encoder"]["n_first"]
+    path.write_bytes(to_bytes(document | {"format": 5}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="an expert with reach; expected none"):
+        persistence.read(path)
+    for expert in document["parameters"]["experts"] + document["state"]["committee"]["at_start"]:
+        del expert["reach"]
+    path.write_bytes(to_bytes(document | {"format": 5}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="found counts; expected none before"):
+        persistence.read(path)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from tests.cli.conftest import lines_of, vvm  # noqa: F401
 from tests.serve import postgres
 from virtualvector.cli.main import app as command
+from virtualvector.cli.run import warm_up
 from virtualvector.cli.serve import Keeping, service_of
 from virtualvector.serve.app import application
 from virtualvector.serve.bodies import Limits
@@ -40,6 +41,9 @@ def learned(tmp_path_factory):
     source.write_text("\n".join(lines_of(60)) + "\n")
     asked = ["learn", source, "--model", model, "--learner", "adf", "-q"]
     assert CliRunner().invoke(command, list(map(str, asked))).exit_code == 0
+    service = service_of(shutil.copy(model, folder / "warm.vvm"), None, OFTEN)
+    warm_up(service.snapshot.model, service.form.columns)  # nobody waits for kernels later
+    service._store.close()
     return model
 
 

@@ -274,3 +274,36 @@ def test_the_description_has_examples_that_work(client):
         content = paths[path]["post"]["requestBody"]["content"]["application/json"]
         for example in content["examples"].values():
             assert post(client, path, example["value"]).status_code == 200
+
+
+def test_what_is_not_there_is_counted_as_one(client):
+    for path in ("/a", "/b", "/c?d"):
+        assert client.get(path).status_code == 404
+    text = client.get("/metrics").text
+    assert 'vvm_requests_total{path="other",status="404"} 3' in text
+    assert "/a" not in text
+
+
+def test_many_rows_are_predicted_while_others_are_answered(client):
+    answers = post(client, "/predict", {"rows": ROWS * 20}).json()["answers"]
+    again = post(client, "/predict", {"rows": ROWS[:3]}).json()["answers"]
+    assert len(answers) == 800
+    assert [a["probabilities"] for a in answers[:3]] == [a["probabilities"] for a in again]
+
+
+def test_with_new_classes_any_label_that_can_be_a_class_is_one(serving, vvm, tmp_path):
+    lines = ["x0,x1,x2,colour,outcome"]
+    lines += [f"{k},{-k},{k % 3},red,{'good' if k % 2 else 'bad'}" for k in range(20)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    asked = ("learn", "rows.csv", "--model", "new.vvm", "--learner", "adf", "--new-classes", "-q")
+    assert vvm(*asked).code == 0
+    with serving(path=tmp_path / "new.vvm") as client:
+        for label in ("", " ", "a\0", "\ud800", "NA", "x" * 1001):
+            body, kind = {"row": ROWS[0], "label": label}, {"content-type": "application/json"}
+            answer = client.post("/learn", content=json.dumps(body), headers=kind)
+            assert answer.status_code == 422
+            assert "expected one of 'bad', 'good', or a new class" in answer.json()["error"]
+        assert post(client, "/learn", {"row": ROWS[0], "label": "ugly"}).status_code == 200
+        learn_all(client, 1)
+        assert client.get("/model").json()["classes"] == ["bad", "good", "ugly"]
+        assert "ugly" in post(client, "/predict", {"row": ROWS[1]}).json()["probabilities"]

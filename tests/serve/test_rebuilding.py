@@ -3,11 +3,12 @@
 import json
 import random
 import shutil
+import socket
 
 import pytest
 
 import virtualvector
-from tests.serve.conftest import learn_all, rows_of
+from tests.serve.conftest import learn_all, rows_of, until
 from virtualvector.cli.mark import marking
 from virtualvector.cli.serve import Keeping
 from virtualvector.persistence import read
@@ -142,3 +143,18 @@ def test_only_one_service_has_a_model(serving, model, vvm):
         done = vvm("serve", "--model", "m.vvm")
     assert done.code == 1
     assert "another process is learning it" in done.err
+
+
+def test_old_rows_go_even_if_no_label_comes(serving):
+    keeping = Keeping(checkpoint_seconds=0.1, keep_rows=5)
+    with serving(keeping=keeping) as client:
+        client.post("/predict", json={"rows": ROWS[:30]})
+        until(lambda: client.service.learner.n_pruned == 25)
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(model, vvm):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = vvm("serve", "--model", "m.vvm", "--port", port)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert f"--port {port}: Address already in use; expected" in done.err

@@ -119,6 +119,15 @@ def test_a_label_that_the_base_has_not_learned_is_never_dropped(store):
     assert [row.sequence for row in store.labelled(0, 100)] == list(range(4, 11))
 
 
+def test_without_a_later_base_only_rows_go_that_nobody_will_learn(store, monkeypatch):
+    monkeypatch.setattr("virtualvector.serve.store.DROPPED_AT_ONCE", 2)
+    store.write([Entry(f"{k}", float(k), row_text(k), SAID) for k in range(10)])
+    store.write([Entry("3", 9.0, label="no")])
+    assert store.prune(None, before=8.0) == 7
+    assert store.base == Base(0, b"base")
+    assert order(store) == [(1, "3", "no")]
+
+
 def test_the_latest_rows_stay(store):
     store.write([Entry(f"{k}", float(k), row_text(k), SAID) for k in range(10)])
     assert store.prune(Base(0, b"base"), most=4) == 6

@@ -35,8 +35,8 @@ def first_weights() -> Array:
 @compiled
 def correct(
     stated: Array, observed: NDArray[np.int64], row_powers: Array, sources: NDArray[np.int64],
-    powers: Array, shares: Array, weights: Array, first: Array, n_before: float, learn: bool,
-    work: Array, predicted: Array,
+    powers: Array, shares: Array, weights: Array, first: Array, share: float, restless: float,
+    n_before: float, learn: bool, work: Array, predicted: Array,
 ) -> None:  # fmt: skip
     """Write the corrected probabilities of each row, then, if ``learn``, move weights by what came.
 
@@ -53,8 +53,9 @@ def correct(
     sources, powers, shares, weights : array of shape (W,)
         The ways to correct, and how much each is trusted; weights are changed in place.
     first : array of shape (W,)
-        How much each was trusted at the start, by which they share what all give away at a row:
-        `RESTLESS` over the number of rows so far and ten, or `SHARE` if that is more.
+        How much each was trusted at the start, by which they share what all give away at a row.
+    share, restless : float
+        That is ``restless`` over the number of rows so far and ten, or ``share`` if that is more.
     n_before : float
         Rows before these, since the start or an alarm.
     learn : bool
@@ -98,9 +99,9 @@ def correct(
                 gave = gave ** row_powers[t]
             weights[i] *= gave
             total += weights[i]
-        share = max(SHARE, RESTLESS / (n_before + t + 10.0))
+        given = max(share, restless / (n_before + t + 10.0))
         for i in range(n_ways):
-            weights[i] = (1.0 - share) * weights[i] / total + share * first[i]
+            weights[i] = (1.0 - given) * weights[i] / total + given * first[i]
 
 
 @compiled

@@ -64,7 +64,7 @@ NO_OPINIONS = opinions_for(0, 0, 0.0, _ONE, _ONE, _ONE, np.ones((1, 1)), _ONE, n
 opinions_at = reader(NO_OPINIONS)
 
 _SOURCES, _POWERS, _SHARES = calibration.SOURCES, calibration.POWERS, calibration.SHARES
-_FIRST = calibration.first_weights()
+_FIRST, _SHARE, _RESTLESS = calibration.first_weights(), calibration.SHARE, calibration.RESTLESS
 
 
 @compiled
@@ -95,7 +95,7 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
         )  # fmt: skip
         correct(
             stated, observed, powers, _SOURCES, _POWERS, _SHARES, opinions.corrections, _FIRST,
-            n_before, learn, opinions.work, predicted,
+            _SHARE, _RESTLESS, n_before, learn, opinions.work, predicted,
         )  # fmt: skip
 
 

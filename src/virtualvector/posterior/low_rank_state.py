@@ -4,7 +4,7 @@
 
 Sites that r absorbs are columns of W until there are too many of them; then a cut leaves the
 leading directions, as many as the rank says, and adds the squares of the rest to η
-(`residual/low_rank.py`, DESIGN in docs/engine.md). Its mean is m = a − D⁻¹WC⁻ᵀt: between two cuts a
+(`residual/low_rank.py`, `residual/cut.py`). Its mean is m = a − D⁻¹WC⁻ᵀt: between two cuts a
 row changes a at its own non-zeros only, and one number of t for each column.
 """
 

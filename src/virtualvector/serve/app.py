@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -53,6 +54,8 @@ class Application:
         self._openapi = described(service.form.columns, service.snapshot.classes, limits)
         self._page = page_files()
         self._n_listening = 0
+        self._told: dict[str, Any] = {}
+        self._told_at = -EVERY
 
     def routes(self) -> list[Route]:
         """Return what answers to which address."""
@@ -159,6 +162,13 @@ class Application:
         return Response(contents, media_type=media_type)
 
     def _figures(self) -> dict[str, Any]:
+        """Return all figures, made anew no more than twice in a second, whoever asks."""
+        now = time.monotonic()
+        if now - self._told_at > EVERY / 2:
+            self._told, self._told_at = self._made_figures(), now
+        return self._told
+
+    def _made_figures(self) -> dict[str, Any]:
         service, learned = self.service, self.service.snapshot
         return learned.monitor.figures() | {
             "classes": learned.classes,

@@ -16,6 +16,8 @@ from virtualvector.streams.bad_input import BadInput
 OPEN = ("/", "/page.js", "/page.css", "/health", "/ready")  # which tell nothing of the data
 WRITING = ("/labels", "/learn")
 POSTED = ("/predict", *WRITING)
+# All that is counted by itself; what else may be asked for has no end.
+PATHS = {*OPEN, *POSTED, "/model", "/figures", "/events", "/metrics", "/openapi.json"}
 SHORTEST_TOKEN = 16  # characters
 
 _HEADERS = [
@@ -130,7 +132,7 @@ class Gate:
                 await _refuse(sending, refused)
         finally:
             self._n_open -= 1
-            path = scope["path"] if status != 404 else "other"
+            path = scope["path"] if scope["path"] in PATHS else "other"
             if path != "/events":
                 self._latency.add(path, status, time.perf_counter() - began)
 

@@ -97,9 +97,11 @@ class Learner:
         learned = self.snapshot
         self._saved_at = time.monotonic()
         try:
+            base = None
             if learned.sequence != self._saved:
-                self._prune(Base(learned.sequence, self._save(learned)))
+                base = Base(learned.sequence, self._save(learned))
                 self._saved = learned.sequence
+            self._prune(base)
             self.trouble.pop("saving", None)
         except (CannotSave, ValueError, StoreLost) as error:
             self.trouble["saving"] = str(error)
@@ -117,9 +119,9 @@ class Learner:
     def _is_due(self) -> bool:
         n_new = self.snapshot.sequence - self._saved
         late = time.monotonic() - self._saved_at > self._upkeep.every_seconds
-        return n_new >= self._upkeep.every_rows or (late and n_new > 0)
+        return n_new >= self._upkeep.every_rows or late
 
-    def _prune(self, base: Base) -> None:
+    def _prune(self, base: Base | None) -> None:
         seconds, most = self._upkeep.keep_seconds, self._upkeep.keep_rows
         if seconds is not None or most is not None:
             before = None if seconds is None else time.time() - seconds

@@ -20,11 +20,13 @@ from virtualvector.serve.monitor import Monitor, said_about
 from virtualvector.serve.rows import Checked, RowFormat
 from virtualvector.serve.store import Labelled, Store
 from virtualvector.streams.bad_input import BadInput
-from virtualvector.values import spelled
+from virtualvector.streams.limits import LONGEST_LABEL
+from virtualvector.values import Marks, spelled
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
 
+_MARKS = Marks().of_labels
 AT_ONCE = 256  # labels: not so many that two drift alarms could be raised
 
 
@@ -63,12 +65,14 @@ class Learned(NamedTuple):
         if isinstance(text, bool | int | float):
             text = spelled(text)
         classes = self.classes
-        if not isinstance(text, str):
-            raise BadInput(f"label: found {_shortly(text)}; expected one of {_listed(classes)}.")
-        (found,) = as_learned(np.array([text]), np.array(classes), may_be_new=True).tolist()
-        if found not in classes and not may_be_new:
-            raise BadInput(f"label: found {_shortly(text)}; expected one of {_listed(classes)}.")
-        return str(found)
+        if isinstance(text, str) and 0 < len(text) <= LONGEST_LABEL and text.isprintable():
+            (found,) = as_learned(np.array([text]), np.array(classes), may_be_new=True).tolist()
+            is_new = text == text.strip() and text not in _MARKS
+            if found in classes or (may_be_new and is_new):
+                return str(found)
+        other = ", or a new class" if may_be_new else ""
+        known = _listed(classes)
+        raise BadInput(f"label: found {_shortly(text)}; expected one of {known}{other}.")
 
     def after(self, rows: Sequence[Labelled], form: RowFormat) -> Learned:
         """Return what there is when some more labels have been learned, in their order."""

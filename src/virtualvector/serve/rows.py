@@ -96,6 +96,13 @@ class RowFormat:
         array = self._numbers(values) if self._is_plain else None
         return Checked(values, self.table(values) if array is None else array, [])
 
+    @property
+    def example(self) -> Checked:
+        """A row that is good: zeros, and nothing where there are no numbers."""
+        return self.checked_before(
+            json.dumps([0.0 if column.kind == "number" else None for column in self.columns])
+        )
+
     def _numbers(self, values: Sequence[Sequence[Any]]) -> Any:
         """Return rows of nothing but finite numbers as an array; None if there is more to see."""
         if not all(set(map(type, row)) <= _NUMBERS for row in values):

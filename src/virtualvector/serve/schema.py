@@ -90,7 +90,7 @@ def open_database(address: str, must_exist: bool = False) -> Engine:
         engine = create_engine(url, connect_args={"timeout": PATIENCE})
         event.listen(engine, "connect", _make_durable)
     else:
-        wait = {"connect_timeout": PATIENCE, "options": f"-c statement_timeout={PATIENCE}s"}
+        wait = {"connect_timeout": PATIENCE, "options": "-c statement_timeout=10s"}
         engine = create_engine(url, connect_args=wait, pool_pre_ping=True)
     _tables.create_all(engine)
     return engine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from virtualvector.serve.service import Service
+from virtualvector.streams.bad_input import BadInput
 
 GRACE = 4  # seconds that requests under way have to end; then everything is saved
 SWITCH = 0.001  # seconds for which a thread that learns may keep others from answering
@@ -33,12 +35,11 @@ def run(app: Any, service: Service, host: str, port: int, ready: Callable[[int],
     ready : callable
         Called with the port once requests are taken.
     """
+    listener = _bound(host, port)
     sys.setswitchinterval(SWITCH)
     threadpool_limits(1)  # threads of BLAS would be in the way of those that answer
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         log_config=None,  # no row is ever logged, and neither is who asks
         access_log=False,
         server_header=False,
@@ -47,10 +48,29 @@ def run(app: Any, service: Service, host: str, port: int, ready: Callable[[int],
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,
         backlog=BACKLOG,
+        proxy_headers=False,
         ws="none",
     )
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_Server(config, service, ready).serve())
+        runner.run(_Server(config, service, ready).serve([listener]))
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket at an address, or raise before anything is begun."""
+    listener = None
+    try:
+        kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        raise BadInput(
+            f"--host {host} --port {port}: {error.strerror}; expected an address of this machine "
+            "and a port that is free."
+        ) from error
+    return listener
 
 
 class _Server(uvicorn.Server):
@@ -63,7 +83,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._ready(self.servers[0].sockets[0].getsockname()[1])
+            assert sockets is not None
+            self._ready(sockets[0].getsockname()[1])
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import count
+from random import Random
 from typing import Any, NamedTuple
 
 from virtualvector.serve.learner import Learner
@@ -19,6 +18,7 @@ from virtualvector.serve.writer import Overloaded, Writer
 
 compact = json.JSONEncoder(separators=(",", ":")).encode
 
+FEW = 8  # rows that are predicted at once, however many others wait
 WAIT = 1.0  # seconds that an answer waits for the store
 
 
@@ -56,8 +56,7 @@ class Service:
         self.unseen: Counter[str] = Counter()  # values of categories that were never learned
         self.outcomes: Counter[str] = Counter()
         self.is_stopping = False
-        # Ids that are made: no other service has the first part, and no other row the second.
-        self._own, self._numbers = uuid.uuid4().hex[:20], count(1)
+        self._random = Random()  # of ids that are made
         self._has_categories = any(column.categorical for column in form.columns)
         self._store = store
 
@@ -82,7 +81,7 @@ class Service:
         self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
     ) -> list[Answer | Outcome]:
         """Return what the model says about rows, and keep it; TAKEN if another row has an id."""
-        checked, entries, said = self._said(rows, ids)
+        checked, entries, said = await self._said(rows, ids)
         written = await self._kept(entries)
         return [
             self._answer(entry, own, became, checked)
@@ -94,7 +93,7 @@ class Service:
     ) -> list[tuple[str, Outcome]]:
         """Keep rows and their labels, which will be learned; what was said before is kept, too."""
         texts = [self.snapshot.label(label, self.new_classes) for label in labels]
-        _, entries, _ = self._said(rows, ids)
+        _, entries, _ = await self._said(rows, ids)
         entries = [entry._replace(label=text) for entry, text in zip(entries, texts, strict=True)]
         return await self._acknowledged(entries)
 
@@ -114,7 +113,15 @@ class Service:
             found.insert(0, f"labels are refused: the store cannot be written: {self.writer.lost}")
         return [*found, "stopping"] if self.is_stopping else found
 
-    def _said(
+    async def _said(
+        self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
+    ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
+        """Check rows, and predict them; many of them where others need not wait for it."""
+        if len(rows) > FEW:
+            return await asyncio.to_thread(self._say, rows, ids)
+        return self._say(rows, ids)
+
+    def _say(
         self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
     ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
         checked, snapshot, now = self.form.check(rows), self.snapshot, time.time()
@@ -122,7 +129,7 @@ class Service:
         self._count_unseen(checked)
         entries = [
             Entry(
-                f"{self._own}-{next(self._numbers)}" if own is None else own,
+                f"{self._random.getrandbits(128):032x}" if own is None else own,
                 now,
                 compact(values),
                 compact(each),

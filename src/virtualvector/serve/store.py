@@ -9,12 +9,23 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    false,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import DatabaseError, InterfaceError, SQLAlchemyError
 
 from virtualvector.serve.schema import VERSION, about, answers, conflicts, open_database
 from virtualvector.streams.bad_input import BadInput
 
+DROPPED_AT_ONCE = 5000  # rows
 AT_ONCE = 500  # ids in one question: SQLite takes no more than 32,766
 
 
@@ -186,35 +197,45 @@ class Store:
             found = connection.execute(wanted.order_by(conflicts.c.came_at.desc()).limit(most))
             return [row._asdict() for row in found]
 
-    def prune(self, base: Base, before: float | None = None, most: int | None = None) -> int:
+    def prune(self, base: Base | None, before: float | None = None, most: int | None = None) -> int:
         """Let labels lead on from a later model, and drop old rows; return how many.
 
         Parameters
         ----------
-        base : Base
-            A model that has learned all labels that may go.
+        base : Base or None
+            A model that has learned all labels that may go; None: the one there is.
         before : float, optional
             Rows that were asked about before go, in seconds since 1970.
         most : int, optional
             Rows that stay, the latest ones. A label that the base has not learned stays anyhow.
         """
-        old = []
-        if before is not None:
-            old.append(answers.c.asked_at < before)
         with _telling(), self._engine.begin() as connection:
+            old: ColumnElement[bool] = false()
+            if before is not None:
+                old |= answers.c.asked_at < before
             if most is not None:
                 latest = select(answers.c.number).order_by(answers.c.number.desc()).offset(most)
                 number = connection.scalar(latest.limit(1))
-                if number is not None:
-                    old.append(answers.c.number <= number)
-            n_gone = 0
-            for condition in old:
-                is_learned = answers.c.sequence.is_(None) | (answers.c.sequence <= base.sequence)
-                n_gone += connection.execute(delete(answers).where(condition & is_learned)).rowcount
-            if n_gone:
+                old |= answers.c.number <= (0 if number is None else number)
+            now = select(about.c.base_sequence)
+            last = (connection.scalar(now) or 0) if base is None else base.sequence
+            may_go = old & (answers.c.sequence.is_(None) | (answers.c.sequence <= last))
+            if base is not None and connection.scalar(
+                select(answers.c.number).where(may_go & answers.c.sequence.is_not(None)).limit(1)
+            ):
                 later = {"base_sequence": base.sequence, "base_model": base.model}
                 connection.execute(update(about).values(**later))
-        return n_gone
+        n_gone = 0
+        # A few at a time: whoever writes meanwhile is not to wait.
+        some = select(answers.c.number).where(may_go).limit(DROPPED_AT_ONCE)
+        while True:
+            with _telling(), self._engine.begin() as connection:
+                n_now = connection.execute(
+                    delete(answers).where(answers.c.number.in_(some))
+                ).rowcount
+            n_gone += n_now
+            if n_now < DROPPED_AT_ONCE:
+                return n_gone
 
     def check(self) -> None:
         """Raise `StoreLost` unless it can be written to."""
