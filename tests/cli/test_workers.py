@@ -13,6 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import virtualvector
+from virtualvector.auto import shards
 from virtualvector.cli import cluster_run
 from virtualvector.dask import cluster
 from virtualvector.dask.cluster import environment
@@ -53,7 +54,7 @@ def here():
 @pytest.fixture(autouse=True)
 def short_spans(monkeypatch):
     """Let small tables be learned by several shards; it is the client who plans."""
-    monkeypatch.setattr(cluster_run, "FEWEST", 20)
+    monkeypatch.setattr(shards, "FEWEST", 20)
 
 
 def table(folder, name="rows.csv", n=900, bad=None):

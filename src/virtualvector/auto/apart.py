@@ -21,7 +21,8 @@ from virtualvector.features.pooling import Seen, check_columns, pooled_encoder, 
 from virtualvector.learners import pooling
 from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
 
-_NO_PART_OF_IT = ("shuffle", "n_jobs")  # parameters that change nothing of what is learned
+# Parameters that change nothing of what is learned.
+_NO_PART_OF_IT = ("shuffle", "n_jobs", "new_columns")
 # Columns whose mean is further from that of all than so many deviations, or whose deviation is so
 # many times as large, or as small, are told: their weights then mean something else.
 _FAR, _WIDE = 0.5, 2.0
@@ -102,6 +103,8 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
     for model, name in zip(given[1:], called[1:], strict=False):
         check_alike(_described(given[0]), _described(model), called[0], name)
     known = [model._known for model in given[: len(models)]]
+    if common is None:
+        _check_columns([each.encoder for each in known], names)
     start = _start(known) if common is None else given[-1]._known
     _check_news(known, start, names, common_name)
     _check_inputs([each.encoder for each in known], names, given[0])
@@ -168,7 +171,18 @@ def _described(model: AutoVVMClassifier) -> dict[str, Any]:
         "budget, which depends on how many classes are declared": space.budget,
         "number of frequencies": space.n_frequencies,
         "most statistics of a column": encoder.most_statistics,
+        "number of columns at the start": encoder.n_first,
     }
+
+
+def _check_columns(encoders: Sequence[Encoder], names: Sequence[str]) -> None:
+    """Raise for a model whose columns were not all there at the start."""
+    for encoder, name in zip(encoders, names, strict=False):
+        if encoder.n_first < len(encoder.categorical):
+            raise ValueError(
+                f"{name} has columns that came later, by new_columns='add'; expected all of them "
+                "from the start, or the common model that has them, too"
+            )
 
 
 def _check_news(

@@ -61,7 +61,7 @@ def learn(
     labels: Labels,
     pool: ThreadPoolExecutor | None = None,
     powers: Array = WHOLE,
-    listen: Callable[[Opinions, int], None] | None = None,
+    listen: Callable[[Opinions, int, Array], None] | None = None,
 ) -> tuple[Committee, Array]:
     """Learn rows; also return what was said of each before, one column per class.
 
@@ -90,7 +90,7 @@ def learn(
         at = np.searchsorted(classes, working.classes)
         predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], pool)
         if listen is not None:
-            listen(working.opinions, stop - start)
+            listen(working.opinions, stop - start, powers[rows])
         if before is not None:
             predicted[start] = 0.0
             if of_known is not None:

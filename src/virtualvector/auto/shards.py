@@ -34,6 +34,8 @@ from virtualvector.learners.weights import Visits
 from virtualvector.posterior import shard_start
 from virtualvector.types import Array, Labels
 
+FEWEST = 256  # rows of a span: all experts are pooled, which takes as long as some hundreds of rows
+
 
 @dataclass
 class ShardStage(Stage):
@@ -44,7 +46,7 @@ class ShardStage(Stage):
     common : Encoder
         Which stays as it is.
     gains : ndarray
-        The log-likelihood of each way to correct what is said, so far.
+        The log-likelihood of each way to correct what is predicted, so far.
     """
 
     common: Encoder
@@ -66,11 +68,11 @@ class ShardStage(Stage):
         )
         return predictions
 
-    def _listen(self, opinions: Opinions, n_rows: int) -> None:
+    def _listen(self, opinions: Opinions, n_rows: int, powers: Array) -> None:
         if not self.committee.alone:
             self.gains = self.gains.copy()
             add_log_likelihoods(
-                opinions.stated[:, :n_rows], opinions.observed[:n_rows], opinions.powers[:n_rows],
+                opinions.stated[:, :n_rows], opinions.observed[:n_rows], powers,
                 SOURCES, POWERS, SHARES, self.gains,
             )  # fmt: skip
 
@@ -109,6 +111,11 @@ def round_start(model: Any, n_shards: int, alone: bool) -> Any:
     """
     is_committee = isinstance(model, AutoVVMClassifier)
     return model if (alone if is_committee else n_shards == 1) else begun(model)
+
+
+def fewest_rows(model: Any) -> int:
+    """Return how many rows a span has at least, unless it is the only one of its round."""
+    return FEWEST if isinstance(model, AutoVVMClassifier) else rounds.FEWEST
 
 
 def begun(model: Any) -> Any:

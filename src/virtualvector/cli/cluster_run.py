@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
-import dask
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
+from virtualvector.auto.shards import fewest_rows
 from virtualvector.cli.run import Run, other_rows
 from virtualvector.cli.spans import (
     Job,
@@ -30,13 +30,13 @@ from virtualvector.dask.cluster import (
     environment,
     known,
     noticing_loss,
+    submitted,
 )
 from virtualvector.learners.rounds import ALONE, cut, rounds
 from virtualvector.streams import Reader
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.digest import RowSum
 
-FEWEST = 256  # rows of a span: pooling a committee takes as long as learning some hundreds
 ENDLESS = 2**53  # rows; a source ends where it ends
 SECONDS = 1.0  # between two looks at whether anyone is there, or two checkpoints
 TIMEOUT = "10s"  # to find a scheduler
@@ -150,7 +150,7 @@ class ClusterRun(Run):
     def _round(self, job: Job) -> Round:
         """Learn one more round."""
         before, n_rows = self.progress.n_learned, self.progress.n_rows
-        spans = next(rounds(before, ENDLESS, self.shards, FEWEST))
+        spans = next(rounds(before, ENDLESS, self.shards, fewest_rows(self.progress.model)))
         alone = before < ALONE or self.shards == 1
         common = self._submit(known, self.progress, job.expected)
         start = self._submit(start_of_round, common, len(spans), alone)
@@ -176,9 +176,13 @@ class ClusterRun(Run):
             raise BadInput(other_rows(f"found other rows than the {n_rows:,} learned"))
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
-        # A model may be large, and it has to be in the graph: lost with a worker it is there again.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**60}):
-            return self.client.submit(function, *arguments, pure=False)
+        return submitted(self.client, function, *arguments)
+
+    def _has_workers(self) -> bool:
+        try:
+            return bool(self.client.nthreads())
+        except (OSError, RuntimeError, TimeoutError) as error:
+            raise ClusterLost("the scheduler is gone") from error
 
     def _result(self, future: Any) -> Any:
         """Wait for a result, while there is someone to work at it."""
@@ -186,7 +190,7 @@ class ClusterRun(Run):
         future.add_done_callback(lambda _: is_done.set())
         with noticing_loss("of this round"):
             while not is_done.wait(SECONDS):
-                if self.client.nthreads():
+                if self._has_workers():
                     since = monotonic()
                 if monotonic() - since > PATIENCE:
                     raise ClusterLost("all workers are gone")
@@ -198,12 +202,14 @@ def _telling_losses() -> Iterator[None]:
     """Let whatever becomes of a cluster be told in one line."""
     try:
         yield
-    except (ClusterLost, WrongWorker) as error:
-        raise LostCluster(f"{_shortly(error)}.") from error
-
-
-class LostCluster(BadInput):
-    """The cluster is gone; what was learned in the rounds before is there."""
+    except WrongWorker as error:
+        raise BadInput(f"{_shortly(error)}.") from error
+    except ClusterLost as error:
+        cause = error.__cause__
+        why = "the cluster was lost" if cause is not None else str(error)
+        if isinstance(cause, KilledWorker):
+            why = "the cluster was lost: workers died of the same rows, one after the other"
+        raise BadInput(f"{why}; --resume goes on from the last round that ended.") from error
 
 
 def _shortly(error: BaseException) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 from distributed import Client, KilledWorker, default_client, get_worker
 from distributed.comm import CommClosedError
 
-from virtualvector.auto.shards import ended, round_start
+from virtualvector.auto.shards import ended, fewest_rows, round_start
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
 from virtualvector.jit.processor import processor
 from virtualvector.learners.rounds import ALONE, Span, rounds
@@ -177,7 +177,7 @@ class Rounds:
         n_seen = 0 if model._route is None else model.n_seen_
         predicted: list[Any] = []
         lengths: list[int] = []
-        for spans in rounds(n_seen, self._bounds[-1], self._shards):
+        for spans in rounds(n_seen, self._bounds[-1], self._shards, fewest_rows(model)):
             common = self._submit(known, model, self._expected)
             alone = n_seen + spans[0].start < ALONE or self._shards == 1
             start = self._submit(round_start, common, len(spans), alone)
@@ -201,7 +201,7 @@ class Rounds:
         return Outcome(model, predicted, lengths)
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
-        return self._client.submit(function, *arguments, pure=False)
+        return submitted(self._client, function, *arguments)
 
     def _slices(self, span: Span) -> Iterator[tuple[Any, int, str]]:
         """Yield what a span has of each piece: a future, how many rows, and what to call it."""
@@ -221,6 +221,13 @@ class Rounds:
     def _unload(self, stop: int) -> None:
         for k in [k for k in self._loaded if self._bounds[k + 1] <= stop]:
             del self._loaded[k]
+
+
+def submitted(client: Client, function: Any, *arguments: Any) -> Any:
+    """Return the future of a task, which is done as often as it is submitted."""
+    # A model may be large, and it has to be in the graph: lost with a worker it is there again.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**60}):
+        return client.submit(function, *arguments, pure=False)
 
 
 @contextmanager

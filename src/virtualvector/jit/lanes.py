@@ -47,6 +47,8 @@ def _place(
     context: Any, builder: Any, kind: Any, array: Any, i: Any, *, pointed: Any = _VECTOR
 ) -> Any:
     """Return the address of entry i of an array, as that of such a type."""
+    if kind.layout != "C":
+        raise TypeError(f"found {kind}; expected entries that lie side by side")
     data = make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [i]), pointed.as_pointer())
 

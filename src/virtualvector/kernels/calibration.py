@@ -124,4 +124,5 @@ def add_log_likelihoods(
                 if k == observed[t]:
                     came = p
             gave = (1.0 - shares[i]) * came / total + shares[i] / n_classes
-            gains[i] += row_powers[t] * math.log(max(gave, _LEAST))
+            power = row_powers[t] if row_powers.shape[0] > 0 else 1.0
+            gains[i] += power * math.log(max(gave, _LEAST))

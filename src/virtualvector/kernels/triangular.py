@@ -46,11 +46,12 @@ def dot(x: Array, y: Array) -> float:
 @compiled
 def largest_entry(x: Array, least: float) -> float:
     """The largest |x_i|, or ``least`` if that is larger."""
-    most = no_lanes()
-    whole = x.shape[0] // LANES * LANES
-    for i in range(0, whole, LANES):
-        most = larger(lanes(x, i), most)
-    result = max(largest(most), least)
+    whole, result = x.shape[0] // LANES * LANES, least
+    if whole > 0:
+        most = no_lanes()
+        for i in range(0, whole, LANES):
+            most = larger(lanes(x, i), most)
+        result = max(largest(most), least)
     for i in range(whole, x.shape[0]):
         result = max(result, abs(x[i]))
     return result
@@ -80,11 +81,12 @@ def scale(target: Array, by: float) -> None:
 @ordered
 def dot_of_row(row: Array, x: Array, size: int) -> float:
     """The inner product of the first ``size`` entries."""
-    sums = no_lanes()
-    whole = size // LANES * LANES
-    for i in range(0, whole, LANES):
-        sums = multiply_add(lanes(row, i), lanes(x, i), sums)
-    result = total(sums)
+    whole, result = size // LANES * LANES, 0.0
+    if whole > 0:
+        sums = no_lanes()
+        for i in range(0, whole, LANES):
+            sums = multiply_add(lanes(row, i), lanes(x, i), sums)
+        result = total(sums)
     for i in range(whole, size):
         result = multiply_add_one(row[i], x[i], result)
     return result

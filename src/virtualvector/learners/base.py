@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import learned_whole, of_one_moment
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
-from virtualvector.learners.columns import CONSTRAINT, ERROR
+from virtualvector.learners.columns import CONSTRAINT
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.rows import LinearRows
@@ -44,7 +44,6 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     covariance: str = "full"  # nor do without it
     rank: int = 0
     class_weight: ClassWeight
-    new_columns: str = ERROR
     shuffle: bool
     random_state: int
 

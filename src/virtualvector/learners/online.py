@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import TakesTurns, Turn, refuse
+from virtualvector.learners.columns import ERROR
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.sparse_rows import SparseRow
 from virtualvector.posterior import Engine, copy_state
@@ -259,7 +260,7 @@ class TakesRows(TakesTurns, BaseEstimator):
 
     _route: Any = None  # a `Route`, once something has been learned
     class_weight: Any
-    new_columns: str
+    new_columns: str = ERROR
     classes_: Labels
     n_features_in_: int
     feature_names_in_: Any

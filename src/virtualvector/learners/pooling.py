@@ -19,7 +19,8 @@ from virtualvector.types import Labels
 
 Model = TypeVar("Model", bound=BayesianLinearClassifier)
 
-_NO_PART_OF_IT = ("shuffle", "random_state")  # parameters: any order of rows will do
+# Parameters that change nothing of what is learned: any order of rows will do.
+_NO_PART_OF_IT = ("shuffle", "random_state", "new_columns")
 _KINDS = {"text": "OUS", "number": "iuf", "truth value": "b", "time": "M", "duration": "m"}
 
 

@@ -26,6 +26,7 @@ from virtualvector.posterior.fixed_point import (
     restore_sites,
     save_margins,
     save_sites,
+    write_sites,
 )
 from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.site import weakened
@@ -207,12 +208,13 @@ def propagate(
         return sweep_until_settled(state, settings, loses_a_point, work)
     save_margins(state, work)
     sweeps, served = sweep_until_settled(state, settings, loses_a_point, work)
-    if served and distance(state, work) > FAR:
+    # After a single sweep nothing has moved by more than the tolerance.
+    if served and sweeps > 1 and distance(state, work) > FAR:
         save_sites(state, work.other_precisions, work.other_shifts)
         match_last(state, work)
-        restore_sites(state, work.saved_precisions, work.saved_shifts)
+        write_sites(state, work.saved_precisions, work.saved_shifts)
         bound = lower_bound(state, work)
-        restore_sites(state, work.other_precisions, work.other_shifts)
+        write_sites(state, work.other_precisions, work.other_shifts)
         if bound > lower_bound(state, work):
             restore_sites(state, work.saved_precisions, work.saved_shifts)
             refresh(state, work)

@@ -45,8 +45,9 @@ def distance(state: State, work: Workspace) -> float:
     largest = 0.0
     for i in range(state.counts[POINTS]):
         mean, _ = marginal(state, i, work)
-        largest = max(largest, abs(mean - work.saved_means[i]) / math.sqrt(work.saved_variances[i]))
-    return largest
+        moved = mean - work.saved_means[i]
+        largest = max(largest, moved * moved / work.saved_variances[i])
+    return math.sqrt(largest)
 
 
 @compiled
@@ -73,9 +74,16 @@ def save_sites(state: State, precisions: Array, shifts: Array) -> None:
 
 
 @compiled
-def restore_sites(state: State, precisions: Array, shifts: Array) -> None:
-    """Let the sites be what was written down; q̃ has to be rebuilt with `refresh`."""
+def write_sites(state: State, precisions: Array, shifts: Array) -> None:
+    """Let the sites be what was written down, for a while; q̃ has to be rebuilt with `refresh`."""
     for i in range(state.counts[POINTS]):
         state.site_precisions[i] = precisions[i]
         state.site_shifts[i] = shifts[i]
+
+
+@compiled
+def restore_sites(state: State, precisions: Array, shifts: Array) -> None:
+    """Let the sites be what was written down; q̃ has to be rebuilt with `refresh`."""
+    write_sites(state, precisions, shifts)
+    for i in range(state.counts[POINTS]):
         invalidate(state, i)
