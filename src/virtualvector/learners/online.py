@@ -355,8 +355,7 @@ class TakesRows(TakesTurns, BaseEstimator):
         if len(y) != 1 or (classes is not None and not np.array_equal(classes, self.classes_)):
             return False
         if self._is_plain_row(X):
-            learned: bool = route.learn(X[0], y[0])
-            return learned
+            return bool(route.learn(X[0], y[0]))
         return self._learn_other_table_of_one(X, y)
 
     def _learn_other_table_of_one(self, X: Any, y: Any) -> bool:
