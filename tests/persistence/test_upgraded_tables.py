@@ -14,6 +14,8 @@ def as_format_5(document, arrays):
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["reach"]
+    for posterior in committee["posteriors"]:
+        del posterior["settings"]["rank"]
     del document["parameters"]["new_columns"], committee["feature_space"]["n_scaled"]
     del arrays[committee.pop("counts")]
 
@@ -122,6 +124,8 @@ def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
         persistence.read(path)
     for expert in document["parameters"]["experts"] + document["state"]["committee"]["at_start"]:
         del expert["reach"]
+    for posterior in document["state"]["committee"]["posteriors"]:
+        del posterior["settings"]["rank"]
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     with pytest.raises(persistence.BadModelFile, match="found counts; expected none before"):
         persistence.read(path)

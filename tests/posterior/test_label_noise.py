@@ -229,19 +229,23 @@ def test_a_direction_that_no_row_has_a_part_in_keeps_its_prior(buffer_size):
         assert unseen @ q.mean == pytest.approx(0.0, abs=0.05)
 
 
+@pytest.mark.parametrize("empty_columns", [0, 1])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_length_does_not_collapse_between_two_looks(seed):
+def test_the_length_does_not_collapse_between_two_looks(seed, empty_columns):
     """Two weights, one point, four labels of ten turned where one of a hundred is expected."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(250, 2))
     signs = np.sign(rows @ rng.normal(size=2))
     signs[rng.random(250) < 0.4] *= -1.0
+    rows = np.column_stack([rows, np.zeros((250, empty_columns))])
+    d = rows.shape[1]
     how = Settings(buffer_size=1, label_noise=0.01)
     for n_rows in (100, 175, 250):
-        state, _ = learn(empty_state(2, how), rows[:n_rows], signs[:n_rows], how)
+        state, _ = learn(empty_state(d, how), rows[:n_rows], signs[:n_rows], how)
         check_state(state, how)
         q = gaussian(state)
-        assert 1.0 < q.mean @ q.mean + np.trace(q.covariance) < 2.5  # two weights
+        assert 0.5 * d < q.mean @ q.mean + np.trace(q.covariance) < 1.25 * d
+        assert q.covariance[2:, 2:] == pytest.approx(np.eye(empty_columns))
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ hows = st.builds(
     tolerance=st.sampled_from([1e-10, 1e-2, 0.0]),
     max_sweeps=st.sampled_from([0, 1, 5, 50]),
     half_life=st.just(math.inf),
+    rank=st.just(-1),
 )
 
 

@@ -103,8 +103,6 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
     for model, name in zip(given[1:], called[1:], strict=False):
         check_alike(_described(given[0]), _described(model), called[0], name)
     known = [model._known for model in given[: len(models)]]
-    if common is None:
-        _check_columns([each.encoder for each in known], names)
     start = _start(known) if common is None else given[-1]._known
     _check_news(known, start, names, common_name)
     _check_inputs([each.encoder for each in known], names, given[0])
@@ -171,18 +169,7 @@ def _described(model: AutoVVMClassifier) -> dict[str, Any]:
         "budget, which depends on how many classes are declared": space.budget,
         "number of frequencies": space.n_frequencies,
         "most statistics of a column": encoder.most_statistics,
-        "number of columns at the start": encoder.n_first,
     }
-
-
-def _check_columns(encoders: Sequence[Encoder], names: Sequence[str]) -> None:
-    """Raise for a model whose columns were not all there at the start."""
-    for encoder, name in zip(encoders, names, strict=False):
-        if encoder.n_first < len(encoder.categorical):
-            raise ValueError(
-                f"{name} has columns that came later, by new_columns='add'; expected all of them "
-                "from the start, or the common model that has them, too"
-            )
 
 
 def _check_news(

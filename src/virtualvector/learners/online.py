@@ -178,15 +178,12 @@ class OnlinePosterior(Route[OneVsRest]):
         self.parameters: list[Any] | None = None  # of the learner, when last found valid
 
     def _open(self, known: OneVsRest) -> None:
-        signs = np.empty(1)
+        signs, self._table = np.empty(1), np.empty((1, self._n_columns))
+        # Python's own views are faster, and take nothing but numbers of the same type and shape.
+        self._row, self._sign = self._table[0].data, signs.data
         if self.takes_sparse:
             self._row = SparseRow(self._n_columns)
             self._table = self._row.rows
-        else:
-            self._table = np.empty((1, self._n_columns))
-            # Python's own views are faster, and take but numbers of the same type and shape.
-            self._row = self._table[0].data
-        self._sign = signs.data
 
         def own(state: Any) -> Engine:
             return Engine(copy_state(state), known.settings, self._table, signs)
@@ -355,8 +352,7 @@ class TakesRows(TakesTurns, BaseEstimator):
         if len(y) != 1 or (classes is not None and not np.array_equal(classes, self.classes_)):
             return False
         if self._is_plain_row(X):
-            learned: bool = route.learn(X[0], y[0])
-            return learned
+            return bool(route.learn(X[0], y[0]))
         return self._learn_other_table_of_one(X, y)
 
     def _learn_other_table_of_one(self, X: Any, y: Any) -> bool:

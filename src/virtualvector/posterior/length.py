@@ -141,7 +141,8 @@ def widest_across(state: State, work: Workspace) -> float:
     """About the largest variance that q̃ has in any direction across its mean.
 
     By powers of the covariance UᵀU, from the widest weight on: in margin space by those of r, which
-    has more to say there than the points. ``work.merged`` has the direction of the mean.
+    has more to say there than the points. ``work.merged`` has the direction of the mean, and
+    ``work.other`` ones for the weights that are seen: the others are not scaled.
     """
     factor = state.factor if in_margin_space(state) else state.weight_factor
     d = state.mean.shape[0]
@@ -151,7 +152,7 @@ def widest_across(state: State, work: Workspace) -> float:
         variance = 0.0
         for j in range(k, d):  # U is lower triangular
             variance += factor[j, k] * factor[j, k]
-        if variance > largest:
+        if work.other[k] * variance > largest:
             widest, largest = k, variance
     work.vector[widest] = 1.0
     for _ in range(_PRODUCTS):
@@ -160,6 +161,8 @@ def widest_across(state: State, work: Workspace) -> float:
             work.vector[k] = 0.0
         for j in range(d):
             add_scaled(work.vector[: j + 1], work.product[j], factor[j, : j + 1])
+        for k in range(d):
+            work.vector[k] *= work.other[k]
         add_scaled(work.vector, -dot(work.vector, work.merged), work.merged)
         size = math.sqrt(dot(work.vector, work.vector))
         if not size > 0.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -37,6 +38,7 @@ def run(app: Any, service: Service, host: str, port: int, ready: Callable[[int],
     """
     listener = _bound(host, port)
     sys.setswitchinterval(SWITCH)
+    gc.freeze()  # nobody waits while all that was imported is looked through for garbage
     threadpool_limits(1)  # threads of BLAS would be in the way of those that answer
     config = uvicorn.Config(
         app,
