@@ -78,8 +78,11 @@ def trust_by_evidence(
     if start.alone:
         return Trust(start.weights, start.pool, start.corrections)
     evidence = [shard.evidence - start.evidence for shard in shards]
-    weights = _moved(start.weights, evidence, SHARE)
-    corrections = _moved(start.corrections, gains, calibration.SHARE)
+    n = len(start.weights)
+    weights = _moved(start.weights, evidence, SHARE, np.full(n, 1.0 / n))
+    n_calm = start.n_rows - start.calm_since
+    share = max(calibration.SHARE, calibration.RESTLESS / (n_calm + 10.0))
+    corrections = _moved(start.corrections, gains, share, calibration.first_weights())
     return Trust(weights, _exponents(shards, start), corrections)
 
 
@@ -108,12 +111,15 @@ def _n_new(shards: Sequence[Committee], start: Committee) -> list[int]:
     return [shard.n_rows - start.n_rows for shard in shards]
 
 
-def _moved(weights: Array, gains: Sequence[Array], share: float) -> Array:
-    """Return weights that log-likelihoods have moved, one after the other."""
+def _moved(weights: Array, gains: Sequence[Array], share: float, first: Array) -> Array:
+    """Return weights that log-likelihoods have moved, one after the other.
+
+    Of what is given away after each, everyone has a part as at the start.
+    """
     for gain in gains:
         logs = np.log(weights) + gain
         weights = np.exp(logs - logs.max())
-        weights = (1.0 - share) * weights / weights.sum() + share / len(weights)
+        weights = (1.0 - share) * weights / weights.sum() + share * first
     return weights
 
 
