@@ -390,8 +390,7 @@ class TakesRows(TakesTurns, BaseEstimator):
         return state if route is None else state | {"_learned_so_far": route.known}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        known = state.pop("_learned_so_far", None)
-        super().__setstate__(state)
+        known = state.get("_learned_so_far")
+        super().__setstate__({k: v for k, v in state.items() if k != "_learned_so_far"})
         if known is not None:
             self._begin_route(known)
