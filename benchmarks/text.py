@@ -5,8 +5,10 @@
 
 Descriptions are those that ``apt-cache dumpavail`` knows on this machine, in a seeded order. Every
 learner says what it thinks of a document before it learns it; log-loss in nats and error are over
-all of them. Words and pairs of neighbouring words are hashed to 2¹⁸ places. Nothing of our learners
-is tuned; of Vowpal Wabbit's and scikit-learn's the best of five learning rates counts afterwards.
+all of them. Words and pairs of neighbouring words are hashed to 2¹⁸ places. Of Vowpal
+Wabbit's and scikit-learn's the best of five learning rates counts afterwards. Ours have a prior
+variance and a margin noise of one: ten pairs were looked at on 20,000 documents, and none was
+better. That one-letter words count, as they do for Vowpal Wabbit, was chosen after looking too.
 """
 
 from __future__ import annotations

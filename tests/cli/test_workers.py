@@ -1,17 +1,46 @@
-"""`vvm learn` on a Dask cluster."""
+"""`vvm learn` on a Dask cluster: scheduler and workers are processes of their own, over TCP."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 import virtualvector
 from virtualvector.auto import shards
 from virtualvector.cli import cluster_run
 from virtualvector.dask import cluster
 from virtualvector.dask.cluster import environment
+
+RUN = [sys.executable, "-m", "distributed.cli"]
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """Start a scheduler and two workers, as Dask's own commands do."""
+    folder = tmp_path_factory.mktemp("cluster")
+    file = folder / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    begin = [f"{RUN[2]}.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    workers = [f"{RUN[2]}.dask_worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
+    started = [
+        subprocess.Popen([*RUN[:2], *each, "--scheduler-file", str(file)], **quiet)
+        for each in (begin, workers)
+    ]
+    try:
+        with Client(scheduler_file=str(file), timeout="60s") as client:
+            client.wait_for_workers(2, timeout=120)
+            yield client.scheduler.address
+    finally:
+        for each in reversed(started):
+            each.terminate()
+            each.wait()
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +82,59 @@ def expected(vvm, here, tmp_path):
     return (tmp_path / "whole.vvm").read_bytes()
 
 
+def test_processes_over_tcp_write_the_same_bytes_as_a_thread(vvm, scheduler, expected, tmp_path):
+    done = vvm(*on(scheduler, "--json", "facts.json", "--report", "report.html"))
+    assert done.code == 0
+    assert (tmp_path / "m.vvm").read_bytes() == expected
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert facts["rows"] == 900
+    assert facts["log_loss"] < 0.6
+    assert "<html" in (tmp_path / "report.html").read_text()
+    model = virtualvector.load(tmp_path / "m.vvm")
+    assert model.n_seen_ == 900
+    assert vvm("evaluate", "rows.csv", "--model", "m.vvm").code == 0
+    # What has been learned to the end is not learned again; what is new is.
+    again = vvm(*on(scheduler, "--resume"))
+    assert "all of it had been learned" in again.err
+    assert (tmp_path / "m.vvm").read_bytes() == expected
+    table(tmp_path, "more.csv", n=100)
+    with open(tmp_path / "rows.csv", "a") as file:
+        file.writelines((tmp_path / "more.csv").read_text().splitlines(keepends=True)[1:])
+    assert vvm(*on(scheduler, "--resume", "--quiet")).code == 0
+    assert virtualvector.load(tmp_path / "m.vvm").n_seen_ == 1000
+
+
+def test_workers_that_are_killed_twice_in_a_run_do_not_change_a_byte(
+    vvm, scheduler, expected, tmp_path
+):
+    killed = []
+
+    def kill():
+        with Client(scheduler) as client:
+            for _ in range(2):
+                before = _stamp(tmp_path / "m.vvm")
+                while _stamp(tmp_path / "m.vvm") == before:
+                    time.sleep(0.005)
+                there = client.run(os.getpid)
+                killed.append(next(pid for pid in there.values() if pid not in killed))
+                os.kill(killed[-1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    done = vvm(*on(scheduler, "--quiet", "--checkpoint-every", 1))
+    killer.join()
+    assert (done.code, done.err) == (0, "")
+    assert len(killed) == 2
+    assert (tmp_path / "m.vvm").read_bytes() == expected
+
+
+def _stamp(path):
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
+
+
 def test_a_bad_row_is_named_and_the_run_goes_on_from_the_last_round(vvm, here, expected, tmp_path):
     table(tmp_path, bad=700)
     done = vvm(*on(here, "--quiet"))
@@ -84,6 +166,30 @@ def test_a_source_that_is_another_one_is_refused(vvm, here, expected, tmp_path):
     assert "found other rows than the 900 learned" in done.err
     (tmp_path / "rows.csv").write_text("\n".join(text.split("\n")[:500]))
     assert "found 499 rows, fewer than the 900 learned" in vvm(*on(here, "--resume")).err
+    assert (tmp_path / "m.vvm").read_bytes() == expected
+
+
+@pytest.mark.parametrize("gone", ["scheduler", "workers"])
+def test_a_cluster_that_is_gone_is_told_in_one_line_and_the_run_goes_on_elsewhere(
+    vvm, here, expected, tmp_path, monkeypatch, gone
+):
+    monkeypatch.setattr(cluster_run, "PATIENCE", 1.0)
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": False}
+    with LocalCluster(n_workers=1, **options) as workers:
+
+        def lose():
+            while not (tmp_path / "m.vvm").exists():
+                time.sleep(0.005)
+            workers.scale(0) if gone == "workers" else workers.close()
+
+        losing = threading.Thread(target=lose)
+        losing.start()
+        done = vvm(*on(workers.scheduler_address, "--quiet", "--checkpoint-every", 1))
+        losing.join()
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert ("all workers are gone" if gone == "workers" else "the cluster was lost") in done.err
+    assert 0 < virtualvector.load(tmp_path / "m.vvm").n_seen_ < 900
+    assert vvm(*on(here, "--quiet", "--resume")).code == 0
     assert (tmp_path / "m.vvm").read_bytes() == expected
 
 

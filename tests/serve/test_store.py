@@ -11,7 +11,7 @@ from tests.serve.conftest import row_text
 from virtualvector.serve.store import Base, Entry, Outcome, Store, StoreLost
 from virtualvector.streams.bad_input import BadInput
 
-SAID = '{"no":0.4,"yes":0.6}'
+PREDICTED = '{"no":0.4,"yes":0.6}'
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def store(address):
 
 
 def asked(own, number=1, label=None):
-    return Entry(own, 1.0, row_text(number), SAID, label=label)
+    return Entry(own, 1.0, row_text(number), PREDICTED, label=label)
 
 
 def outcomes(store, *entries):
@@ -88,7 +88,7 @@ def test_any_stream_of_rows_and_labels_becomes_what_a_dictionary_makes_of_it(sto
 def test_what_was_said_at_the_time_is_said_again(store):
     store.write([asked("a")])
     again = Entry("a", 5.0, row_text(1), '{"no":0.9,"yes":0.1}')
-    assert store.write([again])[0].said == SAID
+    assert store.write([again])[0].predicted == PREDICTED
 
 
 def test_another_opening_finds_everything(store, address):
@@ -102,7 +102,7 @@ def test_another_opening_finds_everything(store, address):
 
 def test_labels_go_on_being_numbered_when_old_rows_are_gone(store):
     for k in range(6):
-        store.write([Entry(f"{k}", float(k), row_text(k), SAID)])
+        store.write([Entry(f"{k}", float(k), row_text(k), PREDICTED)])
     # The oldest row has the latest label.
     store.write([Entry(f"{k}", 9.0, label="yes") for k in (5, 4, 3, 0)])
     assert store.prune(Base(4, b"later"), before=2.0) == 2  # one had no label
@@ -113,7 +113,7 @@ def test_labels_go_on_being_numbered_when_old_rows_are_gone(store):
 
 
 def test_a_label_that_the_base_has_not_learned_is_never_dropped(store):
-    entries = [Entry(f"{k}", float(k), row_text(k), SAID, label="no") for k in range(10)]
+    entries = [Entry(f"{k}", float(k), row_text(k), PREDICTED, label="no") for k in range(10)]
     store.write(entries)
     assert store.prune(Base(3, b"later"), before=100.0, most=0) == 3
     assert [row.sequence for row in store.labelled(0, 100)] == list(range(4, 11))
@@ -121,7 +121,7 @@ def test_a_label_that_the_base_has_not_learned_is_never_dropped(store):
 
 def test_without_a_later_base_only_rows_go_that_nobody_will_learn(store, monkeypatch):
     monkeypatch.setattr("virtualvector.serve.store.DROPPED_AT_ONCE", 2)
-    store.write([Entry(f"{k}", float(k), row_text(k), SAID) for k in range(10)])
+    store.write([Entry(f"{k}", float(k), row_text(k), PREDICTED) for k in range(10)])
     store.write([Entry("3", 9.0, label="no")])
     assert store.prune(None, before=8.0) == 7
     assert store.base == Base(0, b"base")
@@ -129,7 +129,7 @@ def test_without_a_later_base_only_rows_go_that_nobody_will_learn(store, monkeyp
 
 
 def test_the_latest_rows_stay(store):
-    store.write([Entry(f"{k}", float(k), row_text(k), SAID) for k in range(10)])
+    store.write([Entry(f"{k}", float(k), row_text(k), PREDICTED) for k in range(10)])
     assert store.prune(Base(0, b"base"), most=4) == 6
     assert outcomes(store, *(Entry(f"{k}", 9.0, label="no") for k in (5, 6))) == [
         Outcome.UNKNOWN,
@@ -155,7 +155,7 @@ def test_on_a_full_disk_nothing_is_half_written(tmp_path):
 
     with closing(sqlite3.connect(tmp_path / "own.store")) as direct:
         pages += direct.execute("PRAGMA page_count").fetchone()
-    many = [Entry(f"b{k}", 1.0, row_text("x" * 500), SAID) for k in range(200)]
+    many = [Entry(f"b{k}", 1.0, row_text("x" * 500), PREDICTED) for k in range(200)]
     with pytest.raises(StoreLost, match="disk is full"):
         store.write([Entry("a", 2.0, label="no"), *many])
     assert order(store) == []

@@ -96,7 +96,7 @@ class Choice(NamedTuple):
             min=1.0,
             metavar="N",
             help="Multiplications per row that may be spent, and 12 bytes of memory for each; by "
-            "default a few hundred thousand, of very wide rows four million.",
+            "default 1.5 million and 15,000 more for each column, at most four million.",
             rich_help_panel=LEARNING,
         ),
     ] = None

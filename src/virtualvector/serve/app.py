@@ -77,15 +77,15 @@ class Application:
         """Say how probable the classes of rows are."""
         asked = rows_in(request.scope["body"], self.limits)
         answers = await self.service.predict(asked.rows, asked.ids)
-        said = []
+        bodies = []
         for own, answer in zip(asked.ids, answers, strict=True):
             if not isinstance(answer, Answer):
                 raise Refused(409, f"id {own!r}: another row has it; expected another id.")
             fields = answer._asdict()
             if not answer.left_out:
                 del fields["left_out"]
-            said.append(fields)
-        return _Json(said[0] if asked.is_one else {"answers": said})
+            bodies.append(fields)
+        return _Json(bodies[0] if asked.is_one else {"answers": bodies})
 
     async def learn(self, request: Request) -> Response:
         """Take rows and their labels."""
@@ -220,9 +220,9 @@ def application(
 
 
 def _outcomes(found: Sequence[tuple[str, Outcome]], is_one: bool) -> Response:
-    said = [{"id": own, "outcome": outcome.value} for own, outcome in found]
+    outcomes = [{"id": own, "outcome": outcome.value} for own, outcome in found]
     status = max(_STATUS.get(outcome, 200) for _, outcome in found)
-    return _Json(said[0] if is_one else {"outcomes": said}, status)
+    return _Json(outcomes[0] if is_one else {"outcomes": outcomes}, status)
 
 
 def _error(status: int, message: str, **headers: str) -> Response:

@@ -117,8 +117,8 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        raise Refused(400, f"found a body that is no JSON ({said}); expected JSON.") from error
+        message = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise Refused(400, f"found a body that is no JSON ({message}); expected JSON.") from error
 
 
 def _listed(asked: dict[str, Any], name: str, most: int) -> list[Any]:

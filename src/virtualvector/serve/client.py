@@ -88,8 +88,10 @@ class Client:
     def _ask_once(self, path: str, body: Any) -> Any:
         data = None if body is None else json.dumps(body).encode()
         try:
-            with urlopen(Request(self._address + path, data, self._headers), timeout=10.0) as said:
-                return json.load(said)
+            with urlopen(
+                Request(self._address + path, data, self._headers), timeout=10.0
+            ) as answer:
+                return json.load(answer)
         except HTTPError as error:
             with error:
                 text = error.read().decode("utf-8", "replace")
@@ -100,7 +102,7 @@ class Client:
 
 def _message(text: str) -> str:
     try:
-        said = json.loads(text)
+        answer = json.loads(text)
     except ValueError:
         return text
-    return str(said.get("error") or said.get("outcome") or said.get("troubles") or text)
+    return str(answer.get("error") or answer.get("outcome") or answer.get("troubles") or text)

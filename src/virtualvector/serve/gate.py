@@ -176,9 +176,9 @@ class Gate:
 
     async def _body(self, scope: Any, receive: Any) -> bytes:
         most, headers = self._limits.body, dict(scope["headers"])
-        said = headers.get(b"content-length", b"0")
+        announced = headers.get(b"content-length", b"0")
         too_long = Refused(413, f"found a body of more than {most:,} bytes; expected less.")
-        if said.isdigit() and len(said) < 20 and int(said) > most:
+        if announced.isdigit() and len(announced) < 20 and int(announced) > most:
             raise too_long
         parts, size = [], 0
         try:

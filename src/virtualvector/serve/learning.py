@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from virtualvector.evaluation import Tally
 from virtualvector.learners.validation import as_learned
-from virtualvector.serve.monitor import Monitor, said_about
+from virtualvector.serve.monitor import Monitor, predictions_of
 from virtualvector.serve.rows import Checked, RowFormat
 from virtualvector.serve.store import Labelled, Store
 from virtualvector.streams.bad_input import BadInput
@@ -52,13 +52,13 @@ class Learned(NamedTuple):
         """Return the probability of each class for each row."""
         table, classes = rows.table, self.classes
         if len(rows.values) == 1 and isinstance(table, np.ndarray):
-            said = [self.model.predict_proba_one(table[0]).tolist()]
+            predicted = [self.model.predict_proba_one(table[0]).tolist()]
         elif isinstance(table, np.ndarray):
             names = self.model.feature_names_in_.tolist()
-            said = self.model.predict_proba(dict(zip(names, table.T, strict=True))).tolist()
+            predicted = self.model.predict_proba(dict(zip(names, table.T, strict=True))).tolist()
         else:
-            said = self.model.predict_proba(table).tolist()
-        return [dict(zip(classes, row, strict=True)) for row in said]
+            predicted = self.model.predict_proba(table).tolist()
+        return [dict(zip(classes, row, strict=True)) for row in predicted]
 
     def label(self, text: Any, may_be_new: bool = False) -> str:
         """Return a label as the classes are written; raise `BadInput` if it is none of them."""
@@ -82,13 +82,15 @@ class Learned(NamedTuple):
         # As vvm learn does it: what learns single rows in place would have to be compiled, too.
         model.predict_then_learn(table, self._as_classes([row.label for row in rows]))
         after = self._replace(model=model, sequence=rows[-1].sequence)
-        columns, said = said_about(rows, after.classes)
+        columns, predicted = predictions_of(rows, after.classes)
         labels = np.array([row.label for row in rows])
         monitor = self.monitor.with_labels(rows, after.classes)
         since = model._committee.calm_since
         if since != calm:
             monitor = monitor.with_alarm(after.sequence - (model.n_seen_ - since))
-        return after._replace(tally=self.tally.with_rows(labels, said, columns), monitor=monitor)
+        return after._replace(
+            tally=self.tally.with_rows(labels, predicted, columns), monitor=monitor
+        )
 
     def _as_classes(self, labels: list[str]) -> NDArray[Any]:
         """Return texts as the labels that the model was learned with."""

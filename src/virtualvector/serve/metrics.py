@@ -100,8 +100,14 @@ def _lines(service: Service, latency: Latency) -> Iterator[str]:
         "vvm_conflicts": ("Labels kept for a person.", counts.get("conflicts")),
         "vvm_entries_pending": ("Rows and labels to be written.", service.writer.n_pending),
         "vvm_error": ("Share of answers that were wrong.", figures.get("error")),
-        "vvm_log_loss": ("Mean log-loss of what was said at the time.", figures.get("log_loss")),
-        "vvm_calibration_error": ("Distance of said and seen.", figures.get("calibration_error")),
+        "vvm_log_loss": (
+            "Mean log-loss of what was predicted at the time.",
+            figures.get("log_loss"),
+        ),
+        "vvm_calibration_error": (
+            "Distance of predicted and observed.",
+            figures.get("calibration_error"),
+        ),
         "vvm_base_error": ("Error of always saying the same.", figures.get("base_error")),
         "vvm_base_log_loss": ("Log-loss of the classes' shares.", figures.get("base_log_loss")),
     }

@@ -1,4 +1,4 @@
-"""How good answers were, measured by the labels that came later: what was said at the time."""
+"""How good answers were, measured by the labels that came later: what was predicted at the time."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Monitor(NamedTuple):
 
     def with_labels(self, rows: Sequence[Labelled], classes: Sequence[str]) -> Monitor:
         """Add rows whose labels have come, of a model that knows these classes afterwards."""
-        columns, said = said_about(rows, classes)
+        columns, predicted = predictions_of(rows, classes)
         labels = np.array([row.label for row in rows])
-        own = said[np.arange(len(rows)), np.searchsorted(columns, labels)]
-        wrong = said.argmax(axis=1) != np.searchsorted(columns, labels)
-        squares = ((said**2).sum(axis=1) - 2.0 * own + 1.0) / 2.0
+        own = predicted[np.arange(len(rows)), np.searchsorted(columns, labels)]
+        wrong = predicted.argmax(axis=1) != np.searchsorted(columns, labels)
+        squares = ((predicted**2).sum(axis=1) - 2.0 * own + 1.0) / 2.0
         surprise = -np.log(np.maximum(own, _LEAST))
         losses = zip(wrong.tolist(), surprise.tolist(), squares.tolist(), strict=True)
         by_age, by_delay = dict(self.by_age), dict(self.by_delay)
@@ -77,7 +77,7 @@ class Monitor(NamedTuple):
             if probability < SURPRISING:
                 surprises.append(Surprise(row.id, row.label, probability, row.labelled_at))
         return self._replace(
-            tally=self.tally.with_rows(labels, said, columns),
+            tally=self.tally.with_rows(labels, predicted, columns),
             by_age=by_age,
             by_delay=by_delay,
             surprises=tuple(surprises[-LATEST:]),
@@ -145,19 +145,19 @@ class Monitor(NamedTuple):
             raise ValueError("found damaged measures of a service; expected whole ones") from error
 
 
-def said_about(rows: Sequence[Labelled], classes: Sequence[str]) -> tuple[Labels, Array]:
-    """Return what was said about rows, a column for each class, sorted; 0 for those unheard of.
+def predictions_of(rows: Sequence[Labelled], classes: Sequence[str]) -> tuple[Labels, Array]:
+    """Return the predictions of rows, a column for each class, sorted; 0 for those unheard of.
 
     Examples
     --------
-    >>> from virtualvector.serve.monitor import said_about
+    >>> from virtualvector.serve.monitor import predictions_of
     >>> from virtualvector.serve.store import Labelled
     >>> row = Labelled(1, "a", "[0.5]", '{"ham":0.2,"spam":0.8}', 0, 1.0, "spam", 2.0)
-    >>> columns, said = said_about([row], ["ham", "phish", "spam"])
-    >>> columns.tolist(), said.tolist()
+    >>> columns, predicted = predictions_of([row], ["ham", "phish", "spam"])
+    >>> columns.tolist(), predicted.tolist()
     (['ham', 'phish', 'spam'], [[0.2, 0.0, 0.8]])
     """
-    each = [json.loads(row.said) for row in rows]
+    each = [json.loads(row.predicted) for row in rows]
     columns = np.array(sorted({*classes, *(name for one in each for name in one)}))
     return columns, np.array([[one.get(name, 0.0) for name in columns.tolist()] for one in each])
 

@@ -219,20 +219,20 @@ async function tryRow(columns) {
     row[column.name] = text === "" ? null : value;
   });
   const answer = await asked("/predict", { row });
-  const said = await answer.json();
+  const reply = await answer.json();
   if (!answer.ok) {
-    at("answer").replaceChildren(made("p", { class: "wrong" }, said.error));
+    at("answer").replaceChildren(made("p", { class: "wrong" }, reply.error));
     return;
   }
-  const classes = Object.entries(said.probabilities).sort((a, b) => b[1] - a[1]);
+  const classes = Object.entries(reply.probabilities).sort((a, b) => b[1] - a[1]);
   const bars = classes.slice(0, 12).flatMap(([name, share]) => [
     made("span", {}, made("bdi", {}, name)),
     made("svg", { viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" },
       made("rect", { width: 100 * share, height: 1 })),
     made("span", { class: "n" }, percent(share)),
   ]);
-  const first = made("p", {}, "The model thinks ", made("strong", {}, made("bdi", {}, said.label)),
-    `, and is ${sure(classes[0][1], classes.length)} (id ${said.id}).`);
+  const first = made("p", {}, "The model thinks ", made("strong", {}, made("bdi", {}, reply.label)),
+    `, and is ${sure(classes[0][1], classes.length)} (id ${reply.id}).`);
   at("answer").replaceChildren(first, made("div", { class: "bars" }, ...bars));
 }
 

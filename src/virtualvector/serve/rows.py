@@ -127,8 +127,8 @@ class RowFormat:
                 if bad:
                     raise BadInput(bad[0].why())
         except BadInput as error:
-            said = str(error).replace(f"{name}, line 1", name, 1)
-            raise BadInput(_OPTIONS.sub(".", said)) from error
+            message = str(error).replace(f"{name}, line 1", name, 1)
+            raise BadInput(_OPTIONS.sub(".", message)) from error
         return pa.concat_tables(tables)
 
     def _left_out(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -42,14 +42,14 @@ about = Table(
     Column("base_model", LargeBinary, nullable=False),
 )
 
-# What was asked, what was said, and the label once it has come.
+# What was asked, what was predicted, and the label once it has come.
 answers = Table(
     "vvm_answers",
     _tables,
     Column("number", _Number, primary_key=True, autoincrement=True),
     Column("id", Text, nullable=False, unique=True),
     Column("row", Text, nullable=False),  # JSON: values in the order of the columns
-    Column("said", Text, nullable=False),  # JSON: the probability of each class
+    Column("predicted", Text, nullable=False),  # JSON: the probability of each class
     Column("learned", BigInteger, nullable=False),  # labels that the model had learned by then
     Column("asked_at", Float(53), nullable=False),  # seconds since 1970
     Column("label", Text),

@@ -23,7 +23,7 @@ WAIT = 1.0  # seconds that an answer waits for the store
 
 
 class Answer(NamedTuple):
-    """What is said about a row."""
+    """What is predicted about a row."""
 
     id: str
     label: str  # the most probable class
@@ -81,19 +81,19 @@ class Service:
         self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
     ) -> list[Answer | Outcome]:
         """Return what the model says about rows, and keep it; TAKEN if another row has an id."""
-        checked, entries, said = await self._said(rows, ids)
+        checked, entries, predicted = await self._predicted(rows, ids)
         written = await self._kept(entries)
         return [
             self._answer(entry, own, became, checked)
-            for entry, own, became in zip(entries, said, written, strict=True)
+            for entry, own, became in zip(entries, predicted, written, strict=True)
         ]
 
     async def learn(
         self, rows: Sequence[Mapping[str, Any]], labels: Sequence[Any], ids: Sequence[str | None]
     ) -> list[tuple[str, Outcome]]:
-        """Keep rows and their labels, which will be learned; what was said before is kept, too."""
+        """Keep rows, labels, which will be learned, and what was predicted before."""
         texts = [self.snapshot.label(label, self.new_classes) for label in labels]
-        _, entries, _ = await self._said(rows, ids)
+        _, entries, _ = await self._predicted(rows, ids)
         entries = [entry._replace(label=text) for entry, text in zip(entries, texts, strict=True)]
         return await self._acknowledged(entries)
 
@@ -113,7 +113,7 @@ class Service:
             found.insert(0, f"labels are refused: the store cannot be written: {self.writer.lost}")
         return [*found, "stopping"] if self.is_stopping else found
 
-    async def _said(
+    async def _predicted(
         self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
     ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
         """Check rows, and predict them; many of them where others need not wait for it."""
@@ -125,7 +125,7 @@ class Service:
         self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
     ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
         checked, snapshot, now = self.form.check(rows), self.snapshot, time.time()
-        said = snapshot.probabilities(checked)
+        predicted = snapshot.probabilities(checked)
         self._count_unseen(checked)
         entries = [
             Entry(
@@ -136,20 +136,20 @@ class Service:
                 snapshot.sequence,
                 is_new=own is None,
             )
-            for own, values, each in zip(ids, checked.values, said, strict=True)
+            for own, values, each in zip(ids, checked.values, predicted, strict=True)
         ]
-        return checked, entries, said
+        return checked, entries, predicted
 
     def _answer(
-        self, entry: Entry, said: dict[str, float], became: Written | None, checked: Checked
+        self, entry: Entry, predicted: dict[str, float], became: Written | None, checked: Checked
     ) -> Answer | Outcome:
         if became is not None and became.outcome is Outcome.TAKEN:
             return Outcome.TAKEN
-        if became is not None and not entry.is_new and became.said != entry.said:
-            said = json.loads(became.said or "{}")  # at the time
-        likeliest = max(said, key=said.__getitem__)
+        if became is not None and not entry.is_new and became.predicted != entry.predicted:
+            predicted = json.loads(became.predicted or "{}")  # at the time
+        likeliest = max(predicted, key=predicted.__getitem__)
         kept = became is not None
-        return Answer(entry.id, likeliest, said, entry.learned, kept, checked.left_out)
+        return Answer(entry.id, likeliest, predicted, entry.learned, kept, checked.left_out)
 
     async def _kept(self, entries: list[Entry]) -> Sequence[Written | None]:
         """Keep answers; where that cannot be done they are given all the same."""

@@ -1,4 +1,4 @@
-"""What was asked, what was said and which labels came: none is lost, and none counts twice."""
+"""What was asked, what was predicted and which labels came: none is lost, and none counts twice."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ class Outcome(StrEnum):
 
 
 class Entry(NamedTuple):
-    """A row and what was said about it, a label, or both."""
+    """A row and what was predicted about it, a label, or both."""
 
     id: str
     at: float  # seconds since 1970
     row: str | None = None  # JSON: values in the order of the columns; None: only a label
-    said: str = ""  # JSON: the probability of each class
-    learned: int = 0  # labels that the model had learned when it said so
+    predicted: str = ""  # JSON: the probability of each class
+    learned: int = 0  # labels that the model had learned when it predicted so
     label: str | None = None
     is_new: bool = False  # nobody can have used the id before
 
 
 class Written(NamedTuple):
-    """What became of an entry, and what had been said before if its row was known."""
+    """What became of an entry, and what had been predicted before if its row was known."""
 
     outcome: Outcome
-    said: str | None = None
+    predicted: str | None = None
 
 
 class Labelled(NamedTuple):
@@ -69,7 +69,7 @@ class Labelled(NamedTuple):
     sequence: int
     id: str
     row: str
-    said: str
+    predicted: str
     learned: int
     asked_at: float
     label: str
@@ -85,7 +85,7 @@ class Base(NamedTuple):
 
 class _Known(NamedTuple):
     row: str
-    said: str
+    predicted: str
     label: str | None
 
 
@@ -248,7 +248,7 @@ class Store:
 
     def _known(self, connection: Connection, ids: set[str]) -> dict[str, _Known]:
         found: dict[str, _Known] = {}
-        wanted = select(answers.c.id, answers.c.row, answers.c.said, answers.c.label)
+        wanted = select(answers.c.id, answers.c.row, answers.c.predicted, answers.c.label)
         for some in _cut(sorted(ids)):
             for own, *rest in connection.execute(wanted.where(answers.c.id.in_(some))):
                 found[own] = _Known(*rest)
@@ -277,16 +277,16 @@ class _Transaction:
             if known is None:
                 known = self._add(entry)
             if entry.label is None:
-                return Written(Outcome.ANSWERED, known.said)
+                return Written(Outcome.ANSWERED, known.predicted)
         if known is None:
             return Written(Outcome.UNKNOWN)
-        return Written(self._label(entry, known), known.said)
+        return Written(self._label(entry, known), known.predicted)
 
     def _add(self, entry: Entry) -> _Known:
-        names = ("id", "row", "said", "learned")
+        names = ("id", "row", "predicted", "learned")
         row = {name: getattr(entry, name) for name in names} | {"asked_at": entry.at}
         self._rows[entry.id] = row | dict.fromkeys(("label", "labelled_at", "sequence"))
-        known = self._known[entry.id] = _Known(str(entry.row), entry.said, None)
+        known = self._known[entry.id] = _Known(str(entry.row), entry.predicted, None)
         return known
 
     def _label(self, entry: Entry, known: _Known) -> Outcome:
@@ -337,7 +337,7 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except (DatabaseError, InterfaceError) as error:
-        said = " ".join(str(error.orig).split()) or type(error).__name__
-        raise StoreLost(said) from error
+        found = " ".join(str(error.orig).split()) or type(error).__name__
+        raise StoreLost(found) from error
     except SQLAlchemyError as error:
         raise StoreLost(type(error).__name__) from error
