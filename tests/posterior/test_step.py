@@ -137,11 +137,12 @@ def test_settings_of_any_number_type_use_the_same_compiled_code():
     X, y = problem(4, 20, 0.0)
     how = Settings(buffer_size=np.int32(5), strategy=Strategy.MARGIN, tolerance=np.float32(1e-6))
     learn(empty_state(5, how), X, y, Settings(buffer_size=5))
-    compiled = len(learn_rows.entry.signatures)
+    compiled = list(learn_rows.entry.signatures)
     learn(empty_state(5, how), X.astype(np.float32), y.astype(int), how)
     X.setflags(write=False)
     learn(empty_state(5, how), X, y, how)
-    assert len(learn_rows.entry.signatures) == compiled == 1
+    assert learn_rows.entry.signatures == compiled
+    assert len({address for address, *_ in compiled}) == len(compiled)  # one for each residual
 
 
 def test_lengths_of_rows_do_not_matter_without_margin_noise():

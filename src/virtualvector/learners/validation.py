@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import column_or_1d
 
 from virtualvector.dataframes import TimesFound, validated
@@ -147,7 +148,7 @@ def _refuse_label(labels: Labels, row: int, classes: Labels, expected: str) -> N
 
 
 def _as_numbers(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
-    if sparse.issparse(X):
+    if sparse.issparse(X) and get_tags(estimator).input_tags.sparse:  # else it is refused below
         _check_indices(X)
         options |= {"accept_sparse": "csr"}
     try:
