@@ -62,7 +62,7 @@ def predict(
 
     For example:
 
-        vvm predict new.csv --model outcome.vvm --proba --output said.csv
+        vvm predict new.csv --model outcome.vvm --proba --output predicted.csv
         tail -f log.csv | vvm predict - --model outcome.vvm
     """
     from virtualvector.cli.console import compilation_notice

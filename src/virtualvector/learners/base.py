@@ -193,8 +193,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
                     )
                 else:
                     predictions = posterior.predict(rows[some.which])
-                said = predictions.labels, np.asarray(predictions.probabilities)
-                parts.append([each[some.first] for each in said])
+                predicted = predictions.labels, np.asarray(predictions.probabilities)
+                parts.append([each[some.first] for each in predicted])
             twin._keep(posterior)
             return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
