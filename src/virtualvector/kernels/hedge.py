@@ -12,16 +12,17 @@ the two log evidences matters, which is called the lead: π₁ = 1/(1 + exp(−l
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from virtualvector.jit.compiled import compiled, ordered
+from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.likelihood import clip_margin, log_probability, write_probabilities
-from virtualvector.types import Array
+from virtualvector.types import Array, IntArray
 
 
-@compiled
+@ordered
 def log_probability_of(margins: Array, place: int, label_noise: float) -> float:
     """The logarithm of what `write_probabilities` has at a place, whatever its size.
 
@@ -47,9 +48,9 @@ def log_probability_of(margins: Array, place: int, label_noise: float) -> float:
     return own - largest - math.log(total)
 
 
-@compiled
+@ordered
 def write_gains(
-    own: Array, beside: Array, observed: NDArray[np.int64], label_noise: float, gains: Array
+    own: Array, beside: Array, observed: IntArray, label_noise: float, gains: Array
 ) -> None:
     """Write log p₁(y) − log p₂(y) of each row: what its label adds to the lead."""
     for t in range(gains.shape[0]):
@@ -74,3 +75,41 @@ def write_hedged(
                 out[t, k] += smaller * (other[k] - out[t, k])
             else:
                 out[t, k] = other[k] + smaller * (out[t, k] - other[k])
+
+
+class HedgedRow(NamedTuple):
+    """All that is known of one row."""
+
+    own: Array  # (1, K) its margins under one learner
+    beside: Array  # (1, K) and under the other
+    observed: IntArray  # (1,) the place of its class
+    gains: Array  # (1,)
+    leads: Array  # (1,) before it
+    other: Array  # (C,) what the other says of it
+    mixed: Array  # (1, C) what both say of it
+    label_noise: float
+
+
+def hedged_row(n_posteriors: int, n_classes: int, label_noise: float) -> HedgedRow:
+    """Return room for one row."""
+    own, beside, mixed = (np.zeros((1, n)) for n in (n_posteriors, n_posteriors, n_classes))
+    gains, leads, other = np.zeros(1), np.zeros(1), np.zeros(n_classes)
+    return HedgedRow(own, beside, np.zeros(1, np.int64), gains, leads, other, mixed, label_noise)
+
+
+_row_at = reader(hedged_row(1, 2, 0.1))
+
+
+@compiled
+def gain_of_row(address: int) -> float:
+    """What the label of a row adds to the lead: see `write_gains`."""
+    row = _row_at(address)
+    write_gains(row.own, row.beside, row.observed, row.label_noise, row.gains)
+    return row.gains[0]
+
+
+@compiled
+def mix_row(address: int) -> None:
+    """Write what both say of a row: see `write_hedged`."""
+    row = _row_at(address)
+    write_hedged(row.own, row.beside, row.leads, row.label_noise, row.other, row.mixed)

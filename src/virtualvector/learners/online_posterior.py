@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from virtualvector.kernels.hedge import write_gains, write_hedged
+from virtualvector.jit.compiled import entry
+from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.hedge import gain_of_row, hedged_row, mix_row
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.online import Route
@@ -141,6 +143,10 @@ class OnlineHedge(OnlinePosterior):
     _others: list[Engine]  # of the learner beside it
     _other_unseen: Engine | None
     _counted: tuple[float, int]  # the lead, and of how many rows
+    _margins: Any  # where those of a row are written, to be mixed; these are Python's own views
+    _other_margins: Any
+    _observed: Any
+    _lead: Any
 
     def __init__(self, known: Hedged, n_columns: int, names: tuple[str, ...]) -> None:
         super().__init__(known, n_columns, names)
@@ -152,10 +158,14 @@ class OnlineHedge(OnlinePosterior):
         self._only = None
         self._others, self._other_unseen = self._own(known.beside, np.asarray(self._sign))
         self._counted = known.lead, int(known.states[0].counts[ROWS])
-        shape = (1, len(self._engines))
-        self._margins, self._other_margins = np.empty(shape), np.empty(shape)
-        self._observed = np.zeros(1, np.int64)
-        self._gain, self._lead, self._room = np.empty(1), np.empty(1), np.empty(len(known.classes))
+        n_classes, noise = len(known.classes), known.settings.label_noise
+        row = hedged_row(len(self._engines), n_classes, noise)
+        self._room, self._mixed = StructTable(row), row.mixed[0]
+        self._margins, self._other_margins = row.own[0].data, row.beside[0].data
+        self._observed, self._lead = row.observed.data, row.leads.data
+        events = zip(self._engines, self._others, strict=True)
+        self._events = [(own.events.margin.data, other.events.margin.data) for own, other in events]
+        self._mix, self._gain = entry(mix_row, int), entry(gain_of_row, int)
 
     def _copied(self) -> Hedged:
         known = super()._copied()
@@ -165,18 +175,15 @@ class OnlineHedge(OnlinePosterior):
 
     def _predict_written(self) -> Array:
         margins, others = self._margins, self._other_margins
-        margins[0, 0] = self._first.predict()
-        if margins[0, 0] != margins[0, 0]:
+        for k, own in enumerate(self._engines):
+            margins[k] = own.predict()
+        if margins[0] != margins[0]:
             raise ValueError("found nan or infinity in the row; expected finite numbers")
-        for k in range(1, len(self._engines)):
-            margins[0, k] = self._engines[k].predict()
         for k, other in enumerate(self._others):
-            others[0, k] = other.predict()
+            others[k] = other.predict()
         self._lead[0] = self._counted[0]
-        noise, mixed = self._classes.settings.label_noise, np.empty((1, len(self._room)))
-        write_hedged(margins, others, self._lead, noise, self._room, mixed)
-        row: Array = mixed[0]
-        return row
+        self._mix(self._room.address)
+        return np.array(self._mixed)
 
     def _everyone(self) -> list[Engine]:
         unseen = () if self._other_unseen is None else (self._other_unseen,)
@@ -191,14 +198,12 @@ class OnlineHedge(OnlinePosterior):
 
     def _gained(self) -> float:
         """Return what the last row, which all have learned, adds to the lead."""
-        for k, both in enumerate(zip(self._engines, self._others, strict=True)):
-            sign = 1.0 if k + self._is_binary == self._place else -1.0
-            own, other = both
-            self._margins[0, k] = sign * own.events.margin[0]
-            self._other_margins[0, k] = sign * other.events.margin[0]
-        self._observed[0], noise = self._place, self._classes.settings.label_noise
-        write_gains(self._margins, self._other_margins, self._observed, noise, self._gain)
-        return float(self._gain[0])
+        place = self._place - self._is_binary  # of its posterior
+        for k, (own, other) in enumerate(self._events):
+            self._margins[k] = own[0] if k == place else -own[0]
+            self._other_margins[k] = other[0] if k == place else -other[0]
+        self._observed[0] = self._place
+        return self._gain(self._room.address)
 
 
 def route_of(known: OneVsRest, n_columns: int, names: tuple[str, ...]) -> OnlinePosterior:
