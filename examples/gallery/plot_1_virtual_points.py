@@ -138,9 +138,9 @@ for name, model in (("ADF", adf), ("VVM, 3 points", vvm)):
 # Try it
 # ------
 # Each line is the cut of a row; drag it. Blue are the directions that agree with all rows, and the
-# cross is their mean; the red dot is the mean of the Gaussian, which has half and nine tenths of its
-# mass in the red area. Tick a row to keep its cut as a point: which ones are worth it? Those whose
-# cut is far from the middle change nothing.
+# cross is their mean; the red dot is the mean of the Gaussian, which has half and nine tenths of
+# its mass in the red areas. Tick a row to keep its cut as a point: which ones are worth it? A cut
+# that is far from the middle changes little.
 #
 # .. raw:: html
 #
