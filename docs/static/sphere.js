@@ -196,6 +196,7 @@ const virtualPoints = (() => {
     ["pointerup", "pointercancel"].forEach((name) =>
       canvas.addEventListener(name, () => { held = null; }));
     choices.forEach((each) => each.addEventListener("change", draw));
+    new MutationObserver(draw).observe(document.documentElement, { attributes: true });  // dark, light
     draw();
   }
 
