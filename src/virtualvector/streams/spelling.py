@@ -23,7 +23,7 @@ def spelled(table: pa.Table, plan: Plan) -> tuple[pa.Table, dict[int, Problem]]:
     columns, wrong = {}, dict[int, Problem]()
     for column in plan.wanted:
         cells = table[column.name]
-        if column.name in plan.ids:
+        if column.name in plan.ids or column.kind in ("text", "sparse"):
             columns[column.name] = cells
         elif column.time:
             columns[column.name], misread = _times(cells, column, plan)
