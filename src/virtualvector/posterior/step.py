@@ -12,7 +12,7 @@ from virtualvector.kernels.likelihood import (
 )
 from virtualvector.kernels.powered import powered_label_noise
 from virtualvector.posterior.approximation import (
-    drop_point,
+    along_next,
     extend,
     lost_digits,
     needs_weight_space,
@@ -83,13 +83,12 @@ def learn_point(
     state.margin_noises[n] = noise
     state.label_noises[n] = label_noise
     state.row_numbers[n] = number
-    mean, variance = extend(state, n, sign, work)
+    mean, variance, residual = along_next(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
     if sign < 0.0 and z > sure:
-        state.counts[POINTS] = n + 1
-        drop_point(state, n, work)
         state.counts[IGNORED] += 1
         return z, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
+    extend(state, n, mean, variance, residual, work)
     if state.distances.shape[0] > 0:
         write_distances(state, n, work)
     state.counts[POINTS] = n + 1
@@ -246,7 +245,8 @@ def learn_part(address: int, t: int) -> None:
     state.counts[ROWS] = number + 1
     state.margin_noises[n], state.label_noises[n] = noise, settings.label_noise
     state.row_numbers[n] = number
-    mean, variance = extend(state, n, sign, work)
+    mean, variance, residual = along_next(state, n, sign, work)
+    extend(state, n, mean, variance, residual, work)
     state.counts[POINTS] = n + 1
     margin = clip_margin(mean / math.sqrt(variance + noise))
     note_prediction(state, settings, margin, power, events, t)
