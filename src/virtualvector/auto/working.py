@@ -259,9 +259,10 @@ class WorkingCommittee:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
             kept = engines.get(id(posterior))
             if kept is None:
+                how, states = posterior.settings, [copy_state(s) for s in _states(posterior)]
                 kept = [
-                    Engine(copy_state(s), posterior.settings, rows, np.ones(BLOCK), self._powers)
-                    for s in _states(posterior)
+                    Engine(state, how, rows, np.ones(BLOCK), self._powers, alone=False)
+                    for state in states
                 ]
             elif not same:
                 kept = [each.moved(rows) for each in kept]
