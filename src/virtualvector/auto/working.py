@@ -259,9 +259,10 @@ class WorkingCommittee:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
             kept = engines.get(id(posterior))
             if kept is None:
-                how, states = posterior.settings, [copy_state(s) for s in _states(posterior)]
+                states = [copy_state(state) for state in _states(posterior)]
+                how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(state, how, rows, np.ones(BLOCK), self._powers, alone=False)
+                    Engine(state, how, rows, np.ones(BLOCK), self._powers, sure, alone=False)
                     for state in states
                 ]
             elif not same:

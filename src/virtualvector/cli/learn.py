@@ -7,21 +7,22 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from virtualvector.cli.cluster_options import CLUSTER, OnCluster, SchedulerOption, WorkersOption
 from virtualvector.cli.learner_options import LEARNING, Choice
 from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
-    READING,
     Columns,
     JsonOption,
     OnError,
     Reading,
+    ShuffleOption,
     Sources,
+    TextOption,
     WeightOption,
     listed,
 )
 
 FILES = "Files"
-CLUSTER = "Many machines"
 
 
 class Passing(NamedTuple):
@@ -140,24 +141,8 @@ class Files(NamedTuple):
 class Spreading(NamedTuple):
     """Where the work is done, as `vvm learn` was told."""
 
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Learn in rounds, with so many processes of this machine (needs dask).",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Learn in rounds, on the Dask cluster of this scheduler; its workers read the "
-            "files.",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None
+    workers: WorkersOption = None
+    scheduler: SchedulerOption = None
     shards: Annotated[
         int | None,
         typer.Option(
@@ -169,18 +154,11 @@ class Spreading(NamedTuple):
         ),
     ] = None
 
-    @property
-    def is_asked_for(self) -> bool:
-        """Whether to learn on a cluster."""
-        return self.workers is not None or self.scheduler is not None
-
     def check(self, source: list[str], shuffle: bool | None, passes: int | None) -> None:
         """Raise for options that do not go together."""
-        if self.workers is not None and self.scheduler is not None:
-            raise typer.BadParameter(
-                "--workers starts a cluster and --scheduler uses one; expected one of them."
-            )
-        if not self.is_asked_for:
+        cluster = OnCluster(self.workers, self.scheduler)
+        cluster.check(source)
+        if not cluster.is_asked_for:
             if self.shards is not None:
                 raise typer.BadParameter("--shards: expected --workers or --scheduler with it.")
             return
@@ -191,8 +169,6 @@ class Spreading(NamedTuple):
             )
         if (passes or 1) > 1:
             raise typer.BadParameter("--passes: a cluster learns in one; expected --passes 1.")
-        if "-" in source:
-            raise typer.BadParameter("standard input cannot be read by workers; expected files.")
 
 
 @takes_groups
@@ -200,17 +176,10 @@ def learn(
     source: Sources = [],  # noqa: B006 (never changed)
     *,
     columns: Columns,
+    text: TextOption = None,
     weight: WeightOption = None,
     reading: Reading,
-    shuffle: Annotated[
-        bool | None,
-        typer.Option(
-            "--shuffle",
-            help="Read all rows first, into a temporary file, and learn them in a random order; "
-            "for tables that are sorted. Memory does not grow with them.",
-            rich_help_panel=READING,
-        ),
-    ] = None,
+    shuffle: ShuffleOption = None,
     choice: Choice,
     passing: Passing,
     files: Files,
@@ -241,13 +210,14 @@ def learn(
     from virtualvector.values import spelled
 
     if files.from_store is not None:
-        _learn_store(source, files, (*columns, weight, *reading, shuffle, *choice, *passing, json))
+        others = (*columns, text, weight, *reading, shuffle, *choice, *passing, json)
+        _learn_store(source, files, others)
         return
     files.check(source, passing.passes)
     spreading.check(source, shuffle, passing.passes)
     written = (("--model", files.model), ("--report", files.report), ("--json", json))
     check_outputs(source, written, reading.format)
-    choice.experts()  # wrong combinations are found before anything is read
+    choice.check()  # wrong combinations are found before anything is read
     classes = _if_told(passing.classes)
     options = RunOptions(
         label=columns.label,
@@ -262,6 +232,7 @@ def learn(
         id=_if_told(columns.id),
         weight=weight,
         shards=spreading.shards,
+        text=_if_told(text),
     )
     mode = Mode.RESUME if files.resume else Mode.APPEND if files.append else Mode.NEW
     carry_out(
@@ -286,7 +257,7 @@ def _learn_store(source: list[str], files: Files, others: tuple[object, ...]) ->
     """Learn the labels of a store, which takes no other options."""
     from virtualvector.cli.served_model import learn_store
 
-    usual = (*Columns(), None, *Reading(), None, *Choice(), *Passing(), None)
+    usual = (*Columns(), None, None, *Reading(), None, *Choice(), *Passing(), None)
     own = files._replace(model=None, from_store=None)
     if source or files.model is None or others != usual or own != Files():
         raise typer.BadParameter("--from-store learns what a store has: expected only a --model.")

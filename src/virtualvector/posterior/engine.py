@@ -135,14 +135,14 @@ class _Place:
 class Engine:
     """A posterior that learns rows in place; others may be written where these are.
 
-    Rows, signs and powers have to be contiguous arrays of float64. Not for several threads at once.
-    One of several that have label noise or not is not ``alone``: all share the kernel that knows
-    of it, and the smaller one need not be compiled as well.
+    Rows, signs and powers have to be contiguous arrays of float64. A negative row is ignored if its
+    margin is more than ``sure``. One of several with label noise or without is not ``alone``: they
+    share the kernel that knows of it. Not for several threads at once.
     """
 
     def __init__(
         self, state: Any, settings: Settings, rows: Any, signs: Array, powers: Array = WHOLE,
-        alone: bool = True,
+        sure: float = math.inf, alone: bool = True,
     ) -> None:  # fmt: skip
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
@@ -150,7 +150,7 @@ class Engine:
         of_low_rank = isinstance(state, LowRankState)
         make = low_rank_arguments if of_low_rank else arguments_for
         self._rows = rows
-        self._at = _Place(make(state, self.settings, rows, signs, powers))
+        self._at = _Place(make(state, self.settings, rows, signs, powers)._replace(sure=sure))
         self._address_kind: type = LowRankAddress if of_low_rank else int
         self.events = self._at.arguments.events
         self._n_rows = len(self.events.margin)

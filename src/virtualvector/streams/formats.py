@@ -15,8 +15,9 @@ from virtualvector.streams.columns import Column, Plan
 from virtualvector.streams.delimited import Delimited
 from virtualvector.streams.dialect import Dialect, decoded
 from virtualvector.streams.json_lines import JsonLines
+from virtualvector.streams.passing import Passing
 from virtualvector.streams.sources import BINARY, Source
-from virtualvector.streams.svmlight import SvmLight
+from virtualvector.streams.svmlight import SparseSvmLight, SvmLight
 from virtualvector.streams.text import Text
 from virtualvector.values import USUAL, Marks
 
@@ -60,8 +61,8 @@ class Rows(Protocol):
     def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return what the first rows have in some columns, as far as they have something."""
 
-    def pieces(self, plan: Plan) -> Iterator[Piece]:
-        """Yield all rows, once."""
+    def pieces(self, plan: Plan, passing: Passing | None = None) -> Iterator[Piece]:
+        """Yield all rows that are not passed over, once."""
 
 
 class Options(NamedTuple):
@@ -72,6 +73,7 @@ class Options(NamedTuple):
     seed: int = 0  # of the order of a shipped data set
     chunk: int = CHUNK  # bytes that are parsed in one go
     indices: range = range(0)  # of the columns of svmlight
+    n_places: int = 0  # of its sparse rows, if it is read as such
     expected: frozenset[str] | None = None  # columns, if what they hold is known
     ignored: frozenset[str] = frozenset()  # columns that may be there or not
     dialect: Dialect = Dialect()  # of text
@@ -95,6 +97,9 @@ def _open(source: Source, options: Options) -> Rows:
         return open_typed(source.name, source.path, options.marks)
     if source.format == "svmlight":
         data = blocks(source, options.chunk)
+        if options.n_places:
+            name, marks = source.name, options.marks
+            return SparseSvmLight(name, data, marks, options.n_places, options.expected)
         return SvmLight(source.name, data, options.marks, options.indices, options.expected)
     dialect, expected = options.dialect, options.expected
     data, notes = decoded(source.name, blocks(source, options.chunk), dialect.encoding)
