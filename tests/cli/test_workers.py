@@ -7,16 +7,22 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from pyarrow import csv, parquet
 
 import virtualvector
-from virtualvector.auto import shards
-from virtualvector.cli import cluster_run
+from virtualvector.cli import cluster as the_cluster
+from virtualvector.cli import portions
 from virtualvector.dask import cluster
 from virtualvector.dask.cluster import environment
+from virtualvector.learners import rounds
+from virtualvector.streams import reader
+from virtualvector.streams.delimited import Delimited
+from virtualvector.streams.formats import Options
 
 RUN = [sys.executable, "-m", "distributed.cli"]
 
@@ -54,7 +60,7 @@ def here():
 @pytest.fixture(autouse=True)
 def short_spans(monkeypatch):
     """Let small tables be learned by several shards; it is the client who plans."""
-    monkeypatch.setattr(shards, "FEWEST", 20)
+    monkeypatch.setattr(rounds, "FEWEST", 20)
 
 
 def table(folder, name="rows.csv", n=900, bad=None):
@@ -173,7 +179,7 @@ def test_a_source_that_is_another_one_is_refused(vvm, here, expected, tmp_path):
 def test_a_cluster_that_is_gone_is_told_in_one_line_and_the_run_goes_on_elsewhere(
     vvm, here, expected, tmp_path, monkeypatch, gone
 ):
-    monkeypatch.setattr(cluster_run, "PATIENCE", 1.0)
+    monkeypatch.setattr(the_cluster, "PATIENCE", 1.0)
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": False}
     with LocalCluster(n_workers=1, **options) as workers:
 
@@ -215,18 +221,19 @@ def test_a_full_disk_leaves_the_last_checkpoint(vvm, here, expected, tmp_path, m
     assert (tmp_path / "m.vvm").read_bytes() == expected
 
 
-def test_workers_of_other_versions_are_refused_at_the_start(vvm, here, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["virtualvector", "numpy", "numba"])
+def test_workers_of_other_versions_are_refused_at_the_start(vvm, here, tmp_path, monkeypatch, name):
     table(tmp_path)
     true = environment()
 
     def patched():
         is_main = threading.current_thread() is threading.main_thread()
-        return true if is_main else true | {"numpy": "1.0"}
+        return true if is_main else true | {name: "1.0"}
 
     monkeypatch.setattr(cluster, "environment", patched)
     done = vvm(*on(here))
     assert done.code == 2
-    assert " has numpy 1.0; expected " in done.err.splitlines()[-1]
+    assert f" has {name} 1.0; expected {true[name]}" in done.err.splitlines()[-1]
     assert not (tmp_path / "m.vvm").exists()
 
 
@@ -245,7 +252,7 @@ def test_workers_of_other_versions_are_refused_at_the_start(vvm, here, tmp_path,
     ],
 )
 def test_options_that_cannot_be_are_told_in_one_line(vvm, tmp_path, monkeypatch, options, words):
-    monkeypatch.setattr(cluster_run, "TIMEOUT", "1s")
+    monkeypatch.setattr(the_cluster, "TIMEOUT", "1s")
     table(tmp_path, n=20)
     done = vvm("learn", "rows.csv", "--quiet", *options.split())
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
@@ -262,3 +269,74 @@ def test_a_run_goes_on_as_it_began(vvm, here, expected, tmp_path):
     done = vvm("learn", "rows.csv", "--model", "local.vvm", "--resume", "--scheduler", here)
     assert "the run began without them, on one machine" in done.err.splitlines()[-1]
     assert vvm("learn", "-", "--workers", 1).code == 2
+
+
+@pytest.fixture
+def in_portions(vvm, tmp_path, monkeypatch):
+    """Learn a model, and let small files be several portions, of which a task takes two."""
+    monkeypatch.setattr(reader, "Options", partial(Options, chunk=2**12))
+    monkeypatch.setattr(portions, "PORTIONS", 2)
+    table(tmp_path)
+    assert vvm("learn", "rows.csv", "--model", "m.vvm", "--budget", 60000, "--quiet").code == 0
+    rows = csv.read_csv(tmp_path / "rows.csv")
+    parquet.write_table(rows, tmp_path / "rows.parquet", row_group_size=70)
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    lines[700] = "x" + lines[700]
+    lines[300] = lines[300].replace("yes", "perhaps").replace("no", "perhaps")
+    (tmp_path / "bad.csv").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict rows.csv --proba --id y",
+        "predict rows.parquet --proba",
+        "predict rows.csv bad.csv --on-error skip",
+        "predict bad.csv",
+        "predict rows.csv other.csv",
+        "evaluate rows.csv",
+        "evaluate rows.parquet",
+        "evaluate bad.csv",
+        "evaluate bad.csv --label colour",
+    ],
+)
+def test_workers_say_what_one_process_says(vvm, here, in_portions, tmp_path, command):
+    (tmp_path / "other.csv").write_text("a,b,colour\n1,2,red\n")
+    outputs = []
+    for more in ((), ("--scheduler", here)):
+        done = vvm(*command.split(), "--model", "m.vvm", "--json", "facts.json", *more)
+        facts = tmp_path / "facts.json"
+        outputs.append((*done, facts.read_bytes() if facts.exists() else None))
+        facts.unlink(missing_ok=True)
+    assert outputs[0] == outputs[1]
+    assert (outputs[0][0] == 0) == (outputs[0][3] is not None)
+    assert len(outputs[0][1].splitlines()) > 0 or outputs[0][0] == 2
+
+
+def test_processes_over_tcp_predict_the_same_bytes(vvm, scheduler, in_portions, tmp_path):
+    names = ["one.csv", "many.csv"]
+    for name, more in zip(names, ((), ("--scheduler", scheduler)), strict=True):
+        command = ("predict", "rows.csv", "--model", "m.vvm", "--proba", "--output", name)
+        assert vvm(*command, *more).code == 0
+    one, many = ((tmp_path / name).read_bytes() for name in names)
+    assert one == many
+    assert len(one.splitlines()) == 901
+    wrong = vvm("predict", "-", "--model", "m.vvm", "--scheduler", scheduler)
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "standard input cannot be read by workers; expected files." in wrong.err
+
+
+def test_each_worker_parses_its_own_portions(vvm, here, in_portions, tmp_path, monkeypatch):
+    """But for one more, at most, to see where the last one ends."""
+    parsed = []
+    parse = Delimited.parse
+    monkeypatch.setattr(
+        Delimited,
+        "parse",
+        lambda self, chunk, plan: parsed.append(chunk) or parse(self, chunk, plan),
+    )
+    done = vvm("predict", "rows.csv", "--model", "m.vvm", "--scheduler", here)
+    assert done.code == 0
+    lines = [chunk.line for chunk in parsed]
+    assert len(set(lines)) > 4
+    assert len(lines) <= 2 * len(set(lines))

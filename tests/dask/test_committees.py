@@ -12,7 +12,6 @@ from distributed import Client, LocalCluster
 
 import virtualvector
 from virtualvector import AutoVVMClassifier, Expert
-from virtualvector.auto import shards as shards_module
 from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask import DaskADFClassifier, DaskAutoVVMClassifier
 from virtualvector.datasets import load_spambase
@@ -32,7 +31,6 @@ def client():
 
 @pytest.fixture(autouse=True)
 def short_spans(monkeypatch):
-    monkeypatch.setattr(shards_module, "FEWEST", 5)
     monkeypatch.setattr(rounds_module, "FEWEST", 5)
 
 

@@ -104,6 +104,10 @@ EXAMPLES = {
     "vvm that forgets": Example(
         partial(VVMClassifier, 5, margin_noise=0.5, half_life=30.0), *stream(), 40
     ),
+    "vvm, hedged, third class comes later": Example(
+        partial(VVMClassifier, 4, label_noise=0.05, margin_noise=0.1),
+        *late(*stream(n_classes=3)), 20,
+    ),
     "adf, truth values": Example(ADFClassifier, *stream(labels=[False, True]), 40),
     "adf, one class so far": Example(ADFClassifier, *late(*stream()), 10),
     "adf, third class comes later": Example(

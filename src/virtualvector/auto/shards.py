@@ -34,8 +34,6 @@ from virtualvector.learners.weights import Visits
 from virtualvector.posterior import shard_start
 from virtualvector.types import Array, Labels
 
-FEWEST = 256  # rows of a span: all experts are pooled, which takes as long as some hundreds of rows
-
 
 @dataclass
 class ShardStage(Stage):
@@ -111,11 +109,6 @@ def round_start(model: Any, n_shards: int, alone: bool) -> Any:
     """
     is_committee = isinstance(model, AutoVVMClassifier)
     return model if (alone if is_committee else n_shards == 1) else begun(model)
-
-
-def fewest_rows(model: Any) -> int:
-    """Return how many rows a span has at least, unless it is the only one of its round."""
-    return FEWEST if isinstance(model, AutoVVMClassifier) else rounds.FEWEST
 
 
 def begun(model: Any) -> Any:

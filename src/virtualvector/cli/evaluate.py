@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from virtualvector.cli.cluster_options import OnCluster
 from virtualvector.cli.console import print_facts
 from virtualvector.cli.measures import amount, facts_of, lines_of, print_classes, print_cutoffs
 from virtualvector.cli.option_groups import takes_groups
@@ -26,6 +29,7 @@ from virtualvector.streams.columns import listed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from virtualvector.cli.model_file import Trained
     from virtualvector.streams import Batch
 
 
@@ -38,6 +42,7 @@ def evaluate(
     weight: EvaluationWeightOption = None,
     json: JsonOption = None,
     reading: Reading,
+    cluster: OnCluster,
 ) -> None:
     """Measure a model on labelled rows. It stays as it is.
 
@@ -51,12 +56,15 @@ def evaluate(
 
         vvm evaluate test.csv --model outcome.vvm
         vvm evaluate test.csv --model outcome.vvm --weight w
+        vvm evaluate test.csv --model outcome.vvm --workers 4
     """
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.model_file import trained
+    from virtualvector.cli.results import of_each_batch
     from virtualvector.cli.summary import tell_left_out, tell_unseen, telling_notes, write_json
     from virtualvector.evaluation import Tally
 
+    cluster.check(source)
     check_outputs(source, [("--json", json)], reading.format, model)
     known = trained(model)
     classes = known.classes
@@ -69,16 +77,12 @@ def evaluate(
         telling_notes(reader),
         compilation_notice(),
     ):
-        for batch in reader:
-            labels = known.labels(batch)
-            _check_known(batch, labels, classes, reader.label)
-            unseen.update(known.unseen(batch))
-            rows, counted = (labels, known.probabilities(batch)), batch.weights
-            if counted is not None:
-                some = counted > 0.0
-                rows, counted = (rows[0][some], rows[1][some]), counted[some]
-            n_rows += len(rows[0])
-            tally = tally.with_rows(*rows, weights=counted)
+        measure = partial(_measured, label=reader.label)
+        with closing(of_each_batch(known, reader, measure, cluster)) as results:
+            for found in results:
+                unseen.update(found.unseen)
+                n_rows += len(found.labels)
+                tally = tally.with_rows(found.labels, found.probabilities, weights=found.weights)
         tell_left_out(reader.problems, reader.skipped)
         tell_unseen(unseen)
     if n_rows == 0:
@@ -99,6 +103,26 @@ def evaluate(
         print_cutoffs(facts)
     if json is not None:
         write_json(facts | {"classes": classes.tolist(), "skipped": reader.skipped}, json)
+
+
+class Measured(NamedTuple):
+    """What is measured of a batch."""
+
+    labels: NDArray[np.str_]
+    probabilities: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    unseen: dict[str, int]  # values of each column, of categories that were never learned
+
+
+def _measured(known: Trained, batch: Batch, label: str | None) -> Measured:
+    """Predict the rows of a batch, of which those without weight are not counted."""
+    labels = known.labels(batch)
+    _check_known(batch, labels, known.classes, label)
+    found = Measured(labels, known.probabilities(batch), batch.weights, known.unseen(batch))
+    if batch.weights is None:
+        return found
+    some = batch.weights > 0.0
+    return Measured(labels[some], found.probabilities[some], batch.weights[some], found.unseen)
 
 
 def _check_known(

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from virtualvector.cli.cluster_options import CLUSTER, OnCluster, SchedulerOption, WorkersOption
 from virtualvector.cli.learner_options import LEARNING, Choice
 from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
@@ -22,7 +23,6 @@ from virtualvector.cli.options import (
 )
 
 FILES = "Files"
-CLUSTER = "Many machines"
 
 
 class Passing(NamedTuple):
@@ -141,24 +141,8 @@ class Files(NamedTuple):
 class Spreading(NamedTuple):
     """Where the work is done, as `vvm learn` was told."""
 
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Learn in rounds, with so many processes of this machine (needs dask).",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Learn in rounds, on the Dask cluster of this scheduler; its workers read the "
-            "files.",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None
+    workers: WorkersOption = None
+    scheduler: SchedulerOption = None
     shards: Annotated[
         int | None,
         typer.Option(
@@ -170,18 +154,11 @@ class Spreading(NamedTuple):
         ),
     ] = None
 
-    @property
-    def is_asked_for(self) -> bool:
-        """Whether to learn on a cluster."""
-        return self.workers is not None or self.scheduler is not None
-
     def check(self, source: list[str], shuffle: bool | None, passes: int | None) -> None:
         """Raise for options that do not go together."""
-        if self.workers is not None and self.scheduler is not None:
-            raise typer.BadParameter(
-                "--workers starts a cluster and --scheduler uses one; expected one of them."
-            )
-        if not self.is_asked_for:
+        cluster = OnCluster(self.workers, self.scheduler)
+        cluster.check(source)
+        if not cluster.is_asked_for:
             if self.shards is not None:
                 raise typer.BadParameter("--shards: expected --workers or --scheduler with it.")
             return
@@ -192,8 +169,6 @@ class Spreading(NamedTuple):
             )
         if (passes or 1) > 1:
             raise typer.BadParameter("--passes: a cluster learns in one; expected --passes 1.")
-        if "-" in source:
-            raise typer.BadParameter("standard input cannot be read by workers; expected files.")
 
 
 @takes_groups

@@ -100,6 +100,15 @@ class Choice(NamedTuple):
             rich_help_panel=LEARNING,
         ),
     ] = None
+    hedge: Annotated[
+        bool | None,
+        typer.Option(
+            "--hedge/--no-hedge",
+            help="With vvm and label noise: whether adf learns the same rows beside it, and "
+            "predictions are of both, by how well each has predicted so far; by default they are.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
     budget: Annotated[
         float | None,
         typer.Option(
@@ -148,6 +157,8 @@ class Choice(NamedTuple):
             raise typer.BadParameter(
                 f"--rank is not for --covariance {self.covariance}; expected low-rank."
             )
+        if self.is_wide and self.hedge:
+            raise typer.BadParameter("--hedge is for --covariance full.")
         if self.is_wide and not self.may_be_wide:
             raise typer.BadParameter(
                 "--covariance low-rank and diagonal are linear, and not for --features rbf or "
@@ -155,7 +166,7 @@ class Choice(NamedTuple):
             )
 
     def experts(self) -> tuple[Expert, ...] | None:
-        """Return the one expert that learns; None: a committee, with nothing to choose.
+        """Return who learns: one expert, or two that are hedged; None: a committee of its own.
 
         Examples
         --------
@@ -167,24 +178,29 @@ class Choice(NamedTuple):
 
         learner = self.learner or Learner.auto
         if learner is Learner.auto:
-            self._refuse("buffer_size", "features", "label_noise", "margin_noise", "half_life")
+            self._refuse(
+                "buffer_size", "features", "label_noise", "margin_noise", "half_life", "hedge"
+            )
             return None
         if learner is Learner.adf:
             self._refuse("buffer_size")
+        if learner is not Learner.vvm:
+            self._refuse("hedge")
         linear = self.features is not Features.rbf
         noise = (1.0 if linear else 0.1) if self.margin_noise is None else self.margin_noise
         merging = learner is Learner.vvm
-        return (
-            Expert(
-                bandwidth=None if linear else 0.5,
-                margin_noise=noise,
-                label_noise=self.label_noise or 0.0,
-                buffer_size=0 if learner is Learner.adf else self._buffer_size,
-                half_life=self.half_life,
-                merge_pairs=5 if merging else 0,
-                eviction="oldest" if learner is Learner.window_ep else "divergence",
-            ),
+        expert = Expert(
+            bandwidth=None if linear else 0.5,
+            margin_noise=noise,
+            label_noise=self.label_noise or 0.0,
+            buffer_size=0 if learner is Learner.adf else self._buffer_size,
+            half_life=self.half_life,
+            merge_pairs=5 if merging else 0,
+            eviction="oldest" if learner is Learner.window_ep else "divergence",
         )
+        if merging and self.hedge is not False and expert.label_noise and expert.buffer_size:
+            return expert, expert._replace(buffer_size=0, merge_pairs=0)
+        return (expert,)
 
     @property
     def _buffer_size(self) -> int:
@@ -272,7 +288,7 @@ class Choice(NamedTuple):
     def _check_asked(self, is_same: bool) -> None:
         asked = any(option is not None for option in self)
         if asked and not is_same:
-            given = " ".join(f"{_option(name)} {value}" for name, value in self.as_dict().items())
+            given = " ".join(_given(name, value) for name, value in self.as_dict().items())
             raise BadInput(
                 f"{given}: the model has been learned with other options; expected the same ones, "
                 "or none, to go on with it."
@@ -297,6 +313,13 @@ class Choice(NamedTuple):
                 raise typer.BadParameter(
                     f"{_option(name)} is not for --learner {self.learner or Learner.auto}."
                 )
+
+
+def _given(name: str, value: Any) -> str:
+    """Return an option as it was given."""
+    if isinstance(value, bool):
+        return _option(name if value else f"no_{name}")
+    return f"{_option(name)} {value}"
 
 
 def _option(name: str) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from virtualvector.cli.cluster_options import OnCluster
 from virtualvector.cli.errors import say
 from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import IdOption, JsonOption, ModelToRead, Reading, Sources, listed
@@ -20,9 +23,7 @@ from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.sources import COMPRESSED, ENDINGS
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from virtualvector.cli.model_file import Trained
     from virtualvector.streams import Batch
 
 OTHER_DELIMITERS = ";\t|"  # of CSV, where the comma is the sign before decimals
@@ -48,6 +49,7 @@ def predict(
     json: JsonOption = None,
     id: IdOption = None,
     reading: Reading,
+    cluster: OnCluster,
 ) -> None:
     r"""Say the most probable class of each row, by a model that stays as it is.
 
@@ -63,11 +65,13 @@ def predict(
     For example:
 
         vvm predict new.csv --model outcome.vvm --proba --output predicted.csv
+        vvm predict "new/*.csv" --model outcome.vvm --output predicted.csv --workers 4
         tail -f log.csv | vvm predict - --model outcome.vvm
     """
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.model_file import trained
     from virtualvector.cli.outputs import STANDARD_OUTPUT, check_outputs, is_standard_output
+    from virtualvector.cli.results import of_each_batch
     from virtualvector.cli.summary import (
         called,
         tell_left_out,
@@ -78,11 +82,13 @@ def predict(
     from virtualvector.persistence.disk import written_at_once
 
     output = output or Path(STANDARD_OUTPUT)
+    cluster.check(source)
     check_outputs(source, [("--output", output), ("--json", json)], reading.format, model)
     _check_ending(output)
     known = trained(model)
     ids = {"ids": listed(id), "ids_if_there": known.ids if id is None else ()}
     unseen: Counter[str] = Counter()
+    n_rows = 0
     with (
         known.open(source, labelled=False, **ids, **reading.options) as reader,
         nullcontext(sys.stdout) if is_standard_output(output) else written_at_once(output) as file,
@@ -91,20 +97,25 @@ def predict(
     ):
         # A terminal obeys what it is sent; any other program is to have the class itself.
         fit = printable if file is sys.stdout and sys.stdout.isatty() else str
-        lines = _Lines(file, reader.ids, known.classes.tolist(), proba, fit)
-        for batch in reader:
-            lines.write(known.probabilities(batch), batch)
-            unseen.update(known.unseen(batch))
+        lines = Lines(reader.ids, known.classes.tolist(), proba, fit)
+        file.write(lines.head())
+        file.flush()
+        with closing(of_each_batch(known, reader, lines, cluster)) as results:
+            for found in results:
+                file.write(found.text)
+                file.flush()  # whoever waits for an answer is not to wait for the next row
+                unseen.update(found.unseen)
+                n_rows += found.n_rows
         tell_left_out(reader.problems, reader.skipped, "no prediction")
         tell_unseen(unseen)
         if reader.skipped:
             have = "has" if reader.skipped == 1 else "have"
-            say(f"vvm: {reader.skipped:,} of {lines.n_rows:,} rows {have} an empty prediction.")
+            say(f"vvm: {reader.skipped:,} of {n_rows:,} rows {have} an empty prediction.")
     if json is not None:
-        counts = {"rows": lines.n_rows, "skipped": reader.skipped}
+        counts = {"rows": n_rows, "skipped": reader.skipped}
         write_json({**counts, "classes": known.classes.tolist(), "output": str(output)}, json)
-    if lines.n_rows == reader.skipped:
-        what = "Every row was left out" if lines.n_rows else f"{called(source)}: found no rows"
+    if n_rows == reader.skipped:
+        what = "Every row was left out" if n_rows else f"{called(source)}: found no rows"
         raise NothingToLearn(f"{what}; nothing was predicted.")
 
 
@@ -118,44 +129,56 @@ def _check_ending(output: Path) -> None:
         )
 
 
-class _Lines:
+class Predicted(NamedTuple):
+    """What is written of a batch."""
+
+    text: str
+    n_rows: int  # whether they could be read or not
+    unseen: dict[str, int]  # values of each column, of categories that were never learned
+
+
+@dataclass(frozen=True)
+class Lines:
     """Lines of CSV, of which the n-th is about the n-th row, whether it could be read or not."""
 
-    def __init__(
-        self,
-        file: TextIO,
-        ids: Sequence[str],
-        classes: list[str],
-        proba: bool,
-        fit: Callable[[str], str],
-    ) -> None:
-        self._file, self._proba, self._fit = file, proba, fit
-        self._lines = csv.writer(file, lineterminator="\n", quoting=_quoting(classes))
-        self._classes = [fit(cell(label)) for label in classes]
-        head = ["predicted", *(fit(f"p({label})") for label in classes if proba)]
-        self._lines.writerow([*(fit(cell(name)) for name in ids), *head])
-        self._file.flush()
-        self._empty = [""] * len(head)
-        self.n_rows = 0
+    ids: Sequence[str]
+    classes: list[str]
+    proba: bool
+    fit: Callable[[str], str]
 
-    def write(self, predicted: NDArray[np.float64], batch: Batch) -> None:
-        """Write the predictions of those rows that were kept, and empty ones for the others."""
+    def head(self) -> str:
+        """Return the names of the columns."""
+        return self._text([[*(self.fit(cell(name)) for name in self.ids), *self._own]])
+
+    def __call__(self, known: Trained, batch: Batch) -> Predicted:
+        """Predict those rows that were kept; there are empty lines for the others."""
+        predicted = known.probabilities(batch)
+        classes = [self.fit(cell(label)) for label in self.classes]
         lines = [
-            [self._classes[best], *(row if self._proba else ())]
+            [classes[best], *(row if self.proba else ())]
             for row, best in zip(predicted.tolist(), predicted.argmax(axis=1).tolist(), strict=True)
         ]
         if batch.kept is not None:
-            known = iter(lines)
-            lines = [next(known) if is_kept else self._empty for is_kept in batch.kept.tolist()]
+            some, empty = iter(lines), [""] * len(self._own)
+            lines = [next(some) if is_kept else empty for is_kept in batch.kept.tolist()]
         if batch.ids is not None:
             ids = zip(*(column.to_pylist() for column in batch.ids.columns), strict=True)
             lines = [
-                [*(self._fit(cell(text or "")) for text in own), *line]
+                [*(self.fit(cell(text or "")) for text in own), *line]
                 for own, line in zip(ids, lines, strict=True)
             ]
-        self._lines.writerows(lines)
-        self._file.flush()  # whoever waits for an answer is not to wait for the next row
-        self.n_rows += len(lines)
+        return Predicted(self._text(lines), len(lines), known.unseen(batch))
+
+    @property
+    def _own(self) -> list[str]:
+        """The names of the columns that are predicted."""
+        return ["predicted", *(self.fit(f"p({label})") for label in self.classes if self.proba)]
+
+    def _text(self, lines: list[list[Any]]) -> str:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n", quoting=_quoting(self.classes))
+        writer.writerows(lines)
+        return text.getvalue()
 
 
 def _quoting(labels: list[str]) -> Literal[0, 2]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from virtualvector import WideVVMClassifier
 from virtualvector.cli.checkpoint import Checkpoint, ModelFile
+from virtualvector.cli.cluster_options import OnCluster, needing_dask
 from virtualvector.cli.console import compilation_notice, live
 from virtualvector.cli.errors import say
 from virtualvector.cli.mark import MarkFile, marking
@@ -145,14 +146,10 @@ def _making(before: Checkpoint, handling: Handling) -> Iterator[Callable[..., Ru
             f"the run began with --shards {shards}; expected --workers or --scheduler to go on "
             "with it."
         )
-    try:
-        from virtualvector.cli.cluster_run import Cluster, ClusterRun, connected
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"--workers and --scheduler need {error.name}, which is not installed: "
-            "pip install 'virtualvector[dask]'"
-        ) from error
-    with connected(Cluster(handling.workers, handling.scheduler)) as client:
+    with needing_dask():
+        from virtualvector.cli.cluster import connected
+        from virtualvector.cli.cluster_run import ClusterRun
+    with connected(OnCluster(handling.workers, handling.scheduler)) as client:
         yield partial(ClusterRun, client=client, shards=shards)
 
 

@@ -1,13 +1,14 @@
 """Spans of a source, as workers of a cluster read and learn them.
 
 A task is a pure function of what is known and of where its rows stand: it reads them itself. A
-worker goes on reading where its last span ended; if it has to go back, it begins anew.
+worker goes on reading where its last span ended, and counts the rows between without parsing them;
+if it has to go back, it begins anew.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -163,17 +164,37 @@ def _close(progress: Progress, job: Job) -> None:
 
 
 class Rows:
-    """The rows of a source, and how far they have been read."""
+    """The rows of a source, and how far they have been read; those of others are passed over.
+
+    Unless bad rows are skipped: then how many rows there are is seen by parsing them only.
+    """
 
     def __init__(self, job: Job) -> None:
         self.key, self.reader = job.key, copy(job.reader)
         self.at, self.is_over = 0, False
-        self._batches = iter(self.reader)
+        self._first = 0  # that is asked for
+        self._batches = self.reader.batches(None if job.skip else self)
         self._rest: Batch | None = None  # of the last batch
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there were any rows."""
+        return self.at > 0
+
+    def over_group(self, n_rows: int) -> bool:
+        """Whether all of so many rows are before what is asked for."""
+        is_before = self.at + n_rows <= self._first
+        self.at += n_rows if is_before else 0
+        return is_before
+
+    def over(self, count: Callable[[], int]) -> bool:
+        """Whether all rows of a portion are."""
+        return self.at < self._first and self.over_group(count())
 
     def between(self, first: int, stop: int) -> Iterator[Batch]:
         """Yield the rows from one number to another, in parts; there may be fewer."""
         _here.rows = None  # until it has been read as far as it should
+        self._first = first
         while self.at < stop and not self.is_over:
             batch = next(self._batches, None) if self._rest is None else self._rest
             self._rest = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from copy import copy
 from importlib.metadata import version
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -23,10 +24,11 @@ import numpy as np
 from distributed import Client, KilledWorker, default_client, get_worker
 from distributed.comm import CommClosedError
 
-from virtualvector.auto.shards import ended, fewest_rows, round_start
+from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
+from virtualvector.dask.recipes import Recipe, recipe_of
 from virtualvector.jit.processor import processor
-from virtualvector.learners.rounds import ALONE, Span, rounds
+from virtualvector.learners.rounds import Span, rounds, rows_alone
 
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
 
@@ -114,21 +116,66 @@ def client_for(client: Client | None) -> Client:
     return client
 
 
-def learned(model: Any, piece: Piece, classes: Any, place: str, expected: dict[str, str]) -> Any:
-    """Return a model that has learned a piece."""
-    model = _own(model, expected)
-    with _saying(place):
-        return model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
+class Cut(NamedTuple):
+    """Which rows of a piece, and what to call them."""
+
+    start: int
+    stop: int
+    place: str
+
+
+class Start(NamedTuple):
+    """What a shard begins a round with: how many shards there are, and whether it is alone."""
+
+    n_shards: int
+    alone: bool
+
+
+def learned(
+    model: Any,
+    pieces: Sequence[Any],
+    cuts: Sequence[Cut],
+    classes: Any,
+    start: Start | None,
+    expected: dict[str, str],
+) -> Any:
+    """Return a model that has learned rows of some pieces, which may be recipes."""
+    model = _own(model, start, expected)
+    for piece, place in _cut(pieces, cuts):
+        with _saying(place):
+            model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
+        classes = None
+    return model
 
 
 def predicted_then_learned(
-    model: Any, piece: Piece, classes: Any, place: str, expected: dict[str, str]
-) -> tuple[Any, Any]:
+    model: Any,
+    pieces: Sequence[Any],
+    cuts: Sequence[Cut],
+    classes: Any,
+    start: Start | None,
+    expected: dict[str, str],
+) -> tuple[Any, list[Predicted]]:
     """Return the same, and what was predicted of each row before it was learned."""
-    model = _own(model, expected)
-    with _saying(place):
-        predictions = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-    return model, Predicted(predictions.labels, predictions.probabilities, model.classes_)
+    model, predicted = _own(model, start, expected), []
+    for piece, place in _cut(pieces, cuts):
+        with _saying(place):
+            found = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
+        predicted.append(Predicted(found.labels, found.probabilities, model.classes_))
+        classes = None
+    return model, predicted
+
+
+def _cut(pieces: Sequence[Any], cuts: Sequence[Cut]) -> Iterator[tuple[Piece, str]]:
+    """Yield rows of one piece at a time, and what to call them."""
+    for piece, (start, stop, place) in zip(pieces, cuts, strict=True):
+        rows = piece.loaded() if isinstance(piece, Recipe) else piece
+        yield rows.cut(start, stop), place
+
+
+def prediction(both: tuple[Any, list[Predicted]], k: int) -> Predicted:
+    """Return what was predicted of one of the pieces."""
+    return both[1][k]
 
 
 def known(model: Any, expected: dict[str, str]) -> Any:
@@ -175,47 +222,73 @@ class Rounds:
     def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
         """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
-        predicted: list[Any] = []
-        lengths: list[int] = []
-        for spans in rounds(n_seen, self._bounds[-1], self._shards, fewest_rows(model)):
+        done = Outcome(model, [], [])
+        plan = list(rounds(n_seen, self._bounds[-1], self._shards))
+        for spans, following in pairwise([*plan, []]):
+            model = done.model
             common = self._submit(known, model, self._expected)
-            alone = n_seen + spans[0].start < ALONE or self._shards == 1
-            start = self._submit(round_start, common, len(spans), alone)
+            alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
             declared = classes if model._route is None else None
-            shards = []
-            for span in spans:
-                shard = start
-                for piece, size, place in self._slices(span):
-                    task = (shard, piece, declared, place, self._expected)
-                    if predict:
-                        both = self._submit(predicted_then_learned, *task)
-                        shard = self._submit(itemgetter(0), both)
-                        predicted.append(self._submit(itemgetter(1), both))
-                        lengths.append(size)
-                    else:
-                        shard = self._submit(learned, *task)
-                shards.append(shard)
+            start = Start(len(spans), alone)
+            shards = [self._shard(span, common, start, declared, predict, done) for span in spans]
+            whole = self._submit(ended, common, shards)
+            for span in following:
+                self._parts(span)  # while others are busy
             with noticing_loss(f"from row {spans[0].start} on"):
-                model = self._submit(ended, common, shards).result()
+                done = done._replace(model=whole.result())
             self._unload(spans[-1].stop)
-        return Outcome(model, predicted, lengths)
+        return done
+
+    def _shard(
+        self,
+        span: Span,
+        model: Any,
+        start: Start | None,
+        classes: Any,
+        predict: bool,
+        done: Outcome,
+    ) -> Any:
+        """Return the future of a model that has learned a span."""
+        # What workers load themselves is one task; what is on the cluster goes piece by piece.
+        for is_recipe, group in groupby(
+            self._parts(span), lambda part: isinstance(part[0], Recipe)
+        ):
+            parts = list(group)
+            for some in [parts] if is_recipe else [[part] for part in parts]:
+                pieces, cuts = zip(*some, strict=True)
+                task = (model, list(pieces), list(cuts), classes, start, self._expected)
+                if predict:
+                    both = self._submit(predicted_then_learned, *task)
+                    model = self._submit(itemgetter(0), both)
+                    done.predicted.extend(
+                        self._submit(prediction, both, k) for k in range(len(cuts))
+                    )
+                    done.lengths.extend(cut.stop - cut.start for cut in cuts)
+                else:
+                    model = self._submit(learned, *task)
+                start = classes = None
+        return model
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
         return submitted(self._client, function, *arguments)
 
-    def _slices(self, span: Span) -> Iterator[tuple[Any, int, str]]:
-        """Yield what a span has of each piece: a future, how many rows, and what to call it."""
-        for k, (first, last) in enumerate(pairwise(self._bounds)):
-            start, stop = max(first, span.start), min(last, span.stop)
+    def _parts(self, span: Span) -> list[tuple[Any, Cut]]:
+        """Return what a span has of each piece."""
+        k, parts = bisect_right(self._bounds, span.start) - 1, []
+        while k < len(self._pieces) and self._bounds[k] < span.stop:
+            first, last = self._bounds[k : k + 2]
+            start, stop = max(first, span.start) - first, min(last, span.stop) - first
             if start < stop:
-                piece = self._load(k)
-                if (start, stop) != (first, last):
-                    piece = self._submit(Piece.cut, piece, start - first, stop - first)
-                yield piece, stop - start, f"piece {k} of the rows, from its row {start - first} on"
+                place = f"piece {k} of the rows, from its row {start} on"
+                parts.append((self._load(k), Cut(start, stop, place)))
+            k += 1
+        return parts
 
     def _load(self, k: int) -> Any:
+        """Return how to load a piece, or a future of it."""
         if k not in self._loaded:
-            self._loaded[k] = self._client.compute(self._pieces[k])
+            recipe = recipe_of(self._pieces[k])
+            self._loaded[k] = self._client.compute(self._pieces[k]) if recipe is None else recipe
         return self._loaded[k]
 
     def _unload(self, stop: int) -> None:
@@ -242,10 +315,10 @@ def noticing_loss(when: str) -> Iterator[None]:
         ) from error
 
 
-def _own(model: Any, expected: dict[str, str]) -> Any:
+def _own(model: Any, start: Start | None, expected: dict[str, str]) -> Any:
     """Return a copy to learn with: threads of one process share what they are given."""
     check_here(expected)
-    return copy(model)
+    return copy(model if start is None else round_start(model, *start))
 
 
 @contextmanager

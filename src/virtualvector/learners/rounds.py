@@ -20,9 +20,9 @@ Model = TypeVar("Model", bound=BayesianLinearClassifier)
 
 # Both were chosen after looking at the log-loss of six data sets: 128 rows alone, or rounds of
 # half as many rows as came before, were up to 2 % worse than one machine, these within 1 %.
-ALONE = 256  # rows that one shard learns before there are rounds
+ALONE = 256  # rows that one shard learns before there are rounds, at least
 _SHARE = 4  # rounds have a fourth of the rows before them
-FEWEST = 64  # rows of a span: pooling one more shard takes as long as learning some hundreds
+FEWEST = 2048  # rows of a span: a round's tasks and pooling take as long as learning thousands
 
 
 class Span(NamedTuple):
@@ -56,12 +56,25 @@ def rounds(
     [[256], [32, 32], [27, 27, 26], [30, 30]]
     """
     done, fewest = 0, FEWEST if fewest is None else fewest
+    n_alone = rows_alone(fewest)
     while done < n_rows:
         before = n_seen + done
-        alone = before < ALONE
-        stop = min(n_rows, done + (ALONE - before if alone else before // _SHARE))
+        alone = before < n_alone
+        stop = min(n_rows, done + (n_alone - before if alone else before // _SHARE))
         yield cut(done, stop, 1 if alone else min(shards, max(1, (stop - done) // fewest)))
         done = stop
+
+
+def rows_alone(fewest: int | None = None) -> int:
+    """Return how many rows one shard learns before there are rounds: until two have enough to do.
+
+    Examples
+    --------
+    >>> from virtualvector.learners.rounds import rows_alone
+    >>> rows_alone(fewest=1), rows_alone(fewest=500)
+    (256, 4000)
+    """
+    return max(ALONE, 2 * _SHARE * (FEWEST if fewest is None else fewest))
 
 
 def cut(start: int, stop: int, shards: int) -> list[Span]:
@@ -77,9 +90,7 @@ def cut(start: int, stop: int, shards: int) -> list[Span]:
 
 def begun(model: Model) -> Model:
     """Return the model that a shard goes on from: the same Gaussian, with no points of its own."""
-    known = model._posterior
-    unseen = None if known.unseen is None else shard_start(known.unseen)
-    return _with(model, known.with_states(tuple(map(shard_start, known.states)), unseen))
+    return _with(model, model._posterior.each(shard_start))
 
 
 def ended(model: Model, shards: Sequence[Model]) -> Model:

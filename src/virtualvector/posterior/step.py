@@ -12,6 +12,7 @@ from virtualvector.kernels.likelihood import (
 )
 from virtualvector.kernels.powered import powered_label_noise
 from virtualvector.posterior.approximation import (
+    drop_point,
     extend,
     lost_digits,
     needs_weight_space,
@@ -58,9 +59,17 @@ from virtualvector.types import Array
 
 @compiled
 def learn_point(
-    state: State, settings: Settings, sign: float, noise: float, label_noise: float, work: Workspace
-) -> tuple[float, int, Reduction]:
+    state: State, settings: Settings, sign: float, noise: float, label_noise: float, sure: float,
+    work: Workspace,
+) -> tuple[float, int, Reduction]:  # fmt: skip
     """Learn in place the row that was written to the next point.
+
+    A negative one whose margin is more than ``sure`` is ignored. It would teach next to nothing: by
+    a row of margin z, whatever its label noise, the posterior moves by at most −log Φ(z),
+
+        KL(after ‖ before) ≤ E[log f(u)/Z] ≤ log (1−ε)/Z ≤ −log Φ(z),   Z = ε + (1−2ε)Φ(z),
+
+    the mean taken under the tilted distribution; moment matching only makes it less.
 
     Returns its margin before, the sweeps of EP and what was lost.
     """
@@ -76,6 +85,11 @@ def learn_point(
     state.row_numbers[n] = number
     mean, variance = extend(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
+    if sign < 0.0 and z > sure:
+        state.counts[POINTS] = n + 1
+        drop_point(state, n, work)
+        state.counts[IGNORED] += 1
+        return z, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
     if state.distances.shape[0] > 0:
         write_distances(state, n, work)
     state.counts[POINTS] = n + 1
@@ -155,7 +169,7 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
     """
     state, settings, work, events = parts_at(address)
     rows, signs = arguments_at(address).rows, arguments_at(address).signs
-    powers = arguments_at(address).powers
+    powers, sure = arguments_at(address).powers, arguments_at(address).sure
     for t in range(start, stop):
         if out_of_capacity(state, rows, t):
             return t, OUT_OF_CAPACITY
@@ -174,7 +188,9 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
                 return t, PART_DUE
             power = powers[t]
             label_noise = powered_label_noise(label_noise, power)
-        margin, sweeps, reduction = learn_point(state, settings, signs[t], noise, label_noise, work)
+        margin, sweeps, reduction = learn_point(
+            state, settings, signs[t], noise, label_noise, sure, work
+        )
         note_prediction(state, settings, margin, power, events, t)
         record(state, sweeps, reduction, events, t)
         if reduction.event == MAY_MERGE:

@@ -12,13 +12,15 @@ from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.batches import Bad, Piece, Place, longest_in, why_not
 from virtualvector.streams.chunks import why
 from virtualvector.streams.columns import Column, Plan, check_names, is_index, place_of
+from virtualvector.streams.passing import Passing
 from virtualvector.values import BLANKS, PEEK, USUAL, Kind, Marks, in_microseconds, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-Batches = Callable[[list[str]], Iterable["pa.RecordBatch"]]  # of some columns
+Batches = Callable[[], Iterable["pa.RecordBatch"]]
+Groups = Callable[[list[str]], Iterable[tuple[int, Batches]]]  # of some columns: rows of each
 
 
 class Typed:
@@ -31,12 +33,12 @@ class Typed:
         self,
         name: str,
         schema: pa.Schema,
-        batches: Batches,
+        groups: Groups,
         marks: Marks,
         n_rows: int | None = None,
         classes: tuple[str, ...] | None = None,
     ) -> None:
-        self._name, self._batches, self._marks = name, batches, marks
+        self._name, self._groups, self._marks = name, groups, marks
         check_names(name, schema.names)
         self._types = {field.name: field.type for field in schema}
         self.typed = frozenset(n for n, kind in self._types.items() if not _is_text(kind))
@@ -69,7 +71,7 @@ class Typed:
             return {}
         try:
             n_rows = 0
-            for part in self._checked(list(columns), label):
+            for _, part in self._checked(list(columns), label):
                 few = part.batch.slice(0, PEEK - n_rows)
                 for column in columns:
                     cells[column] += _text(few.column(column)).to_pylist()
@@ -88,25 +90,33 @@ class Typed:
             for column, found in cells.items()
         }
 
-    def pieces(self, plan: Plan) -> Iterator[Piece]:
-        """Yield all rows, once."""
+    def pieces(self, plan: Plan, passing: Passing | None = None) -> Iterator[Piece]:
+        """Yield all rows that are not passed over, once."""
         self._check_kinds(plan)
-        start = 0
-        for part in self._checked([column.name for column in plan.wanted], plan.label):
+        columns = [column.name for column in plan.wanted]
+        for start, part in self._checked(columns, plan.label, passing):
             yield self._piece(part, plan, start)
-            start += part.n_rows
 
-    def _checked(self, columns: list[str], label: str | None) -> Iterator[Part]:
-        """Yield a few rows at a time, of arrays that are what they say."""
+    def _checked(
+        self, columns: list[str], label: str | None, passing: Passing | None = None
+    ) -> Iterator[tuple[int, Part]]:
+        """Yield a few rows at a time, of arrays that are what they say, and the first's number."""
         import pyarrow as pa
 
         validity = Validity({name: longest_in(name, label) for name in columns})
         start = 0
         try:
-            for batch in self._batches(columns):
-                for part in validity.parts(batch):
-                    yield part
-                    start += part.n_rows
+            for n_rows, batches in self._groups(columns):
+                if passing is not None and passing.over_group(n_rows):
+                    start += n_rows
+                    continue
+                for batch in batches():
+                    if passing is not None and passing.over(partial(len, batch)):
+                        start += batch.num_rows
+                        continue
+                    for part in validity.parts(batch):
+                        yield start, part
+                        start += part.n_rows
         except (pa.ArrowException, OSError, Damaged) as error:
             column = error.column if isinstance(error, Damaged) else None
             place = place_of(f"{self._name}, after row {start}", column)
@@ -238,5 +248,10 @@ def shipped(name: str, seed: int) -> Typed:
     batch = pa.record_batch({name: pa.array(cells) for name, cells in columns.items()})
     classes = tuple(sorted(data.target_names.tolist()))
     return Typed(
-        name, batch.schema, lambda names: [batch.select(names)], USUAL, batch.num_rows, classes
+        name,
+        batch.schema,
+        lambda names: [(batch.num_rows, lambda: [batch.select(names)])],
+        USUAL,
+        batch.num_rows,
+        classes,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from virtualvector.streams.arrow_tables import Typed
+from virtualvector.streams.arrow_tables import Batches, Typed
 from virtualvector.streams.arrow_validation import TEXT
 from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.batches import BATCH
@@ -51,14 +52,18 @@ def parquet(name: str, path: Path, marks: Marks) -> Typed:
     if not survives(lambda: _look_at_columns(file)):
         raise BadInput(f"{name}: found damaged metadata; expected that of a Parquet file.")
 
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for groups, _, at_once in _portions(file, path, size, columns):
-            try:
-                yield from file.iter_batches(at_once, row_groups=groups, columns=columns)
-            except (pa.ArrowException, OSError) as error:
-                raise Damaged(why(error), _culprit(file, groups, columns)) from error
+    def batches(portion: _Portion, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        which = {"row_groups": portion.groups, "columns": columns}
+        try:
+            yield from file.iter_batches(portion.at_once, **which)
+        except (pa.ArrowException, OSError) as error:
+            raise Damaged(why(error), _culprit(file, portion.groups, columns)) from error
 
-    return Typed(name, file.schema_arrow, batches, marks, file.metadata.num_rows)
+    def groups(columns: list[str]) -> Iterator[tuple[int, Batches]]:
+        for portion in _portions(file, path, size, columns):
+            yield portion.n_rows, partial(batches, portion, columns)
+
+    return Typed(name, file.schema_arrow, groups, marks, file.metadata.num_rows)
 
 
 def _look_at_columns(file: ParquetFile) -> None:
@@ -140,12 +145,16 @@ def arrow(name: str, path: Path, marks: Marks) -> Typed:
 
     from pyarrow import PythonFile, ipc
 
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def groups(columns: list[str]) -> Iterator[tuple[int, Batches]]:
         with closing(Messages(path)) as messages:
             for batch in ipc.open_stream(PythonFile(messages, mode="r")):
-                yield batch.select(columns)
+                yield batch.num_rows, partial(_some_columns, batch, columns)
 
     with closing(Messages(path)) as messages:
         n_rows = messages.count_rows()
         schema = ipc.open_stream(PythonFile(messages, mode="r")).schema
-    return Typed(name, schema, batches, marks, n_rows)
+    return Typed(name, schema, groups, marks, n_rows)
+
+
+def _some_columns(batch: pa.RecordBatch, columns: list[str]) -> list[pa.RecordBatch]:
+    return [batch.select(columns)]

@@ -128,35 +128,42 @@ def after_last_record(delimiter: str, quote: str = '"') -> Cut:
     if not quote:
         return after_last_line
     pattern, sign = _records(delimiter, quote), quote.encode()
-    beside = np.frombuffer(sign + b"\r\n" + delimiter.encode(), dtype=np.uint8)
 
     def cut(data: bytes) -> int:
         if sign not in data:
             return after_last_line(data)
-        match = None if (end := _after_even_quotes(data, beside)) else pattern.match(data)
+        end = _after_even_quotes(data, delimiter, quote)
+        match = None if end else pattern.match(data)
         return match.end() if match else end
 
     return cut
 
 
-def _after_even_quotes(data: bytes, beside: NDArray[np.uint8]) -> int:
+def _after_even_quotes(data: bytes, delimiter: str, quote: str) -> int:
     """Return the last end of a line that is outside quotes, or 0 if that takes a closer look.
 
-    A line end is outside if the number of quotes before it is even. This holds if each odd quote
-    follows, and each even one is followed by, one of the characters that stand beside a field, the
-    first of which is the quote.
+    A line end is outside if the number of quotes before it is even.
     """
-    padded = np.frombuffer(b"\n%b\n" % data, dtype=np.uint8)
-    quotes = np.flatnonzero(padded == beside[0])
-    if not (
-        np.isin(padded[quotes[::2] - 1], beside).all()
-        and np.isin(padded[quotes[1::2] + 1], beside).all()
-    ):
+    quotes = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord(quote))
+    if not beside_fields(data, quotes, delimiter, quote):
         return 0
     end = data.rfind(b"\n") + 1
     while (before := np.searchsorted(quotes, end)) % 2:
-        end = data.rfind(b"\n", 0, quotes[before - 1]) + 1
+        end = data.rfind(b"\n", 0, quotes[before - 1] + 1) + 1
     return end
+
+
+def beside_fields(data: bytes, quotes: NDArray[np.intp], delimiter: str, quote: str) -> bool:
+    """Whether each odd quote follows, and each even one is followed by, what is beside a field.
+
+    Then what comes after an even number of quotes is outside of all.
+    """
+    beside = np.frombuffer(f"{quote}\r\n{delimiter}".encode(), dtype=np.uint8)
+    padded = np.frombuffer(b"\n%b\n" % data, dtype=np.uint8)
+    return bool(
+        np.isin(padded[quotes[::2]], beside).all()
+        and np.isin(padded[quotes[1::2] + 2], beside).all()
+    )
 
 
 def end_of_first(data: bytes, delimiter: str, quote: str = '"') -> int:

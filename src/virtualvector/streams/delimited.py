@@ -31,6 +31,7 @@ from virtualvector.streams.dialect import (
     has_decimal_comma,
 )
 from virtualvector.streams.limits import LONGEST_ROW
+from virtualvector.streams.passing import Passing, count_records
 from virtualvector.streams.text import NO_UTF_8, Record, Text
 from virtualvector.values import BLANKS, Marks, number_in
 
@@ -130,11 +131,16 @@ class Delimited(Text):
         cells = super().first(column)
         return cells if self._decimal == "." else [_COMMA.sub(r"\1.\2", cell) for cell in cells]
 
-    def pieces(self, plan: Plan) -> Iterator[Piece]:
-        """Yield all rows, once."""
+    def count(self, chunk: Chunk) -> int:
+        """Return how many records there are, good or bad."""
+        n_records = count_records(chunk.data, self._delimiter, self._quote)
+        return super().count(chunk) if n_records is None else n_records
+
+    def pieces(self, plan: Plan, passing: Passing | None = None) -> Iterator[Piece]:
+        """Yield all rows that are not passed over, once."""
         texts = [c.name for c in plan.wanted if c.categorical and c.name not in plan.ids]
         self._first, self._known_heads = [], {}  # have told what they could, and may be wide
-        for piece in super().pieces(plan):
+        for piece in super().pieces(plan, passing):
             # Where 1,5 is a number it is the same category as 1.5 elsewhere.
             yield piece if self._decimal == "." else _with_points(piece, texts)
 

@@ -17,6 +17,7 @@ from virtualvector.streams.dialect import DELIMITERS as DELIMITERS_OF_TEXT
 from virtualvector.streams.dialect import Dialect, decoded
 from virtualvector.streams.json_lines import JsonLines
 from virtualvector.streams.limits import WIDEST
+from virtualvector.streams.passing import Passing
 from virtualvector.streams.sources import BINARY, Source
 from virtualvector.streams.svmlight import SparseSvmLight, SvmLight
 from virtualvector.streams.text import Text
@@ -63,8 +64,8 @@ class Rows(Protocol):
     def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return what the first rows have in some columns, as far as they have something."""
 
-    def pieces(self, plan: Plan) -> Iterator[Piece]:
-        """Yield all rows, once."""
+    def pieces(self, plan: Plan, passing: Passing | None = None) -> Iterator[Piece]:
+        """Yield all rows that are not passed over, once."""
 
 
 class Options(NamedTuple):

@@ -67,6 +67,10 @@ class JsonLines(Text):
             if data.strip():
                 yield line, _record(data, self._ignored)
 
+    def count(self, chunk: Chunk) -> int:
+        """Return how many lines are not blank."""
+        return sum(1 for line in chunk.data.splitlines() if line.strip())
+
     def number(self, cell: str) -> float | None:
         """Return the number that a cell is, or None; a number in quotes is none."""
         return number_in(cell) if isinstance(cell, Number) else None

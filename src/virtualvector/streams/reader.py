@@ -14,6 +14,7 @@ from virtualvector.streams.columns import Column, Plan, listed
 from virtualvector.streams.description import alike, described, is_plain_prose
 from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
+from virtualvector.streams.passing import Passing
 from virtualvector.streams.schema import (
     check_columns,
     check_labels,
@@ -276,6 +277,10 @@ class Reader:
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the good rows in order; a batch of none tells that only bad ones came."""
+        return self.batches()
+
+    def batches(self, passing: Passing | None = None) -> Iterator[Batch]:
+        """Yield the same, but for what is passed over."""
         for source in self._sources:
             if self._begun and not source.rereadable:
                 raise BadInput(f"{source.name} can be read only once.")
@@ -283,7 +288,7 @@ class Reader:
         self.skipped, self.problems = 0, []
         some = False
         for source in self._sources:
-            for piece in self._rows(source).pieces(self._plan):
+            for piece in self._rows(source).pieces(self._plan, passing):
                 batches, bad = clean(piece, self._plan, self._stop)
                 for batch in batches:
                     some = some or batch.table.num_rows > 0
@@ -292,6 +297,7 @@ class Reader:
                     raise BadInput(bad[0].why())
                 self.skipped += len(bad)
                 self.problems += [one.why() for one in bad[: TOLD - len(self.problems)]]
+        some = some or (passing is not None and passing.has_begun)
         if self.label is not None and not some and not self.skipped:
             raise NothingToLearn(f"{self._sources[0].name}: found no rows; expected some.")
 

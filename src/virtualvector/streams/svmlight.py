@@ -54,10 +54,19 @@ class SvmLight(Text):
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, Record | Problem]]:
         """Yield each line that has fields, and its cells."""
+        for line, fields in self._fields(chunk):
+            yield line, self._record(*fields)
+
+    def count(self, chunk: Chunk) -> int:
+        """Return how many lines have fields."""
+        return sum(1 for _ in self._fields(chunk, 1))
+
+    def _fields(self, chunk: Chunk, most_cuts: int = -1) -> Iterator[tuple[int, list[str]]]:
+        """Yield each line that has fields, and these."""
         for line, data in enumerate(_COMMENT.sub(b"", chunk.data).splitlines(), chunk.line):
-            fields = data.decode("utf-8", "backslashreplace").split()
+            fields = data.decode("utf-8", "backslashreplace").split(None, most_cuts)
             if fields:
-                yield line, self._record(*fields)
+                yield line, fields
 
     def number(self, cell: str) -> float | None:
         """Return the number that a cell is, or None."""

@@ -22,6 +22,7 @@ from virtualvector.streams.columns import (
     shown,
 )
 from virtualvector.streams.limits import LOOKED_AT
+from virtualvector.streams.passing import Passing
 from virtualvector.streams.spelling import instead
 from virtualvector.values import BLANKS, PEEK, Kind, Marks, most_of, time_in
 
@@ -92,10 +93,15 @@ class Text(ABC):
         """Return what the first rows have in some columns, as far as they have something."""
         return {name: [cell.strip(BLANKS) for cell in self._head(name)] for name in columns}
 
-    def pieces(self, plan: Plan) -> Iterator[Piece]:
-        """Yield all rows, once."""
+    def pieces(self, plan: Plan, passing: Passing | None = None) -> Iterator[Piece]:
+        """Yield all rows that are not passed over, once."""
         for chunk in joined(self._chunks, PER_COLUMN * len(plan.wanted)):
-            yield from self._halved(chunk, plan)
+            if passing is None or not passing.over(partial(self.count, chunk)):
+                yield from self._halved(chunk, plan)
+
+    def count(self, chunk: Chunk) -> int:
+        """Return how many records there are, good or bad."""
+        return sum(1 for _ in self.records(chunk))
 
     def _halved(self, chunk: Chunk, plan: Plan) -> Iterator[Piece]:
         if not chunk.data.strip(b"\r\n"):

@@ -1,0 +1,94 @@
+"""A Dask cluster, as the command line uses one: begun or found, waited for, and lost in a line."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+from distributed import Client, KilledWorker, LocalCluster
+
+from virtualvector.cli.cluster_options import OnCluster
+from virtualvector.dask.cluster import ClusterLost, WrongWorker, client_for, noticing_loss
+from virtualvector.streams.bad_input import BadInput
+
+SECONDS = 1.0  # between two looks at whether anyone is there
+TIMEOUT = "10s"  # to find a scheduler
+PATIENCE = 30.0  # seconds without any worker
+
+
+@contextmanager
+def connected(cluster: OnCluster) -> Iterator[Client]:
+    """Connect to a cluster, or start one; raise `BadInput` if that cannot be."""
+    if cluster.scheduler is None:
+        with (
+            LocalCluster(
+                n_workers=cluster.workers,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            ) as workers,
+            Client(workers) as client,
+        ):
+            yield _checked(client)
+        return
+    try:
+        client = Client(cluster.scheduler, timeout=TIMEOUT)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"--scheduler {cluster.scheduler}: found nobody there ({_shortly(error)}); expected "
+            "the address of a Dask scheduler, such as tcp://10.0.0.1:8786."
+        ) from error
+    with client:
+        yield _checked(client)
+
+
+def _checked(client: Client) -> Client:
+    if not client.nthreads():
+        raise BadInput("found a scheduler without workers; expected one at least.")
+    try:
+        return client_for(client)
+    except WrongWorker as error:
+        raise BadInput(f"{error}.") from error
+
+
+def result_of(client: Client, future: Any) -> Any:
+    """Wait for a result, while there is someone to work at it."""
+    is_done, since = threading.Event(), monotonic()
+    future.add_done_callback(lambda _: is_done.set())
+    with noticing_loss("that were under way"):
+        while not is_done.wait(SECONDS):
+            if _has_workers(client):
+                since = monotonic()
+            if monotonic() - since > PATIENCE:
+                raise ClusterLost("all workers are gone")
+        return future.result()
+
+
+def _has_workers(client: Client) -> bool:
+    try:
+        return bool(client.nthreads())
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise ClusterLost("the scheduler is gone") from error
+
+
+@contextmanager
+def telling_losses(advice: str) -> Iterator[None]:
+    """Let whatever becomes of a cluster be told in one line, which ends with an advice."""
+    try:
+        yield
+    except WrongWorker as error:
+        raise BadInput(f"{_shortly(error)}.") from error
+    except ClusterLost as error:
+        cause = error.__cause__
+        why = "the cluster was lost" if cause is not None else str(error)
+        if isinstance(cause, KilledWorker):
+            why = "the cluster was lost: workers died of the same rows, one after the other"
+        raise BadInput(f"{why}; {advice}") from error
+
+
+def _shortly(error: BaseException) -> str:
+    return " ".join(str(error).split()).rstrip(".")

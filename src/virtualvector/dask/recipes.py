@@ -1,0 +1,88 @@
+"""Pieces that workers load themselves, in the task that learns them.
+
+A task for each piece, and each piece on its way from one worker to another, take as long as
+learning some thousands of rows. So a piece of which nothing is on the cluster goes there as a
+recipe: its own small graph, which is computed within a task, as often as it is needed. A thread
+keeps what it has loaded last, as the next rows are likely to be of the same piece.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import threading
+from typing import Any
+
+import cloudpickle
+import dask
+from dask.delayed import Delayed
+from distributed.client import futures_of
+
+from virtualvector.dask.pieces import Piece
+
+_LARGEST = 2**20  # bytes of a recipe; what is larger has rows in it, and is sent once
+
+
+class Recipe:
+    """How to load a piece.
+
+    Parameters
+    ----------
+    key : str
+        What no other piece is called.
+    graph : bytes
+        A delayed piece, pickled.
+    """
+
+    def __init__(self, key: str, graph: bytes) -> None:
+        self._key, self._graph = key, graph
+
+    def loaded(self) -> Piece:
+        """Return the rows, and keep them until this thread loads others."""
+        if getattr(_here, "key", None) != self._key:
+            _here.key, _here.piece = None, None  # so that there are never two at once
+            _here.piece = cloudpickle.loads(self._graph).compute(scheduler="sync")
+            _here.key = self._key
+        piece: Piece = _here.piece
+        return piece
+
+
+_here = threading.local()  # what a thread of a worker has loaded last
+
+
+def recipe_of(piece: Delayed) -> Recipe | None:
+    """Return a recipe, unless there are rows in it or some of it is on the cluster already.
+
+    Examples
+    --------
+    >>> import dask
+    >>> from virtualvector.dask.pieces import Piece
+    >>> from virtualvector.dask.recipes import recipe_of
+    >>> few = dask.delayed(Piece)(dask.delayed(range)(3), [1, 0, 1])
+    >>> recipe_of(few).loaded()
+    Piece(rows=range(0, 3), labels=[1, 0, 1], weights=None)
+    >>> recipe_of(dask.delayed(Piece)(b"rows" * 2**20, [])) is None
+    True
+    """
+    if futures_of(piece):
+        return None
+    (lean,) = dask.optimize(piece)
+    graph = _Short()
+    try:
+        cloudpickle.Pickler(graph).dump(lean)
+    except (_TooLong, pickle.PicklingError, AttributeError, TypeError):
+        return None  # workers in this process can have what cannot be pickled
+    return Recipe(str(piece.key), graph.getvalue())
+
+
+class _TooLong(Exception):
+    """More was written than a recipe has."""
+
+
+class _Short(io.BytesIO):
+    """A file for a recipe, so that rows are not written only to see how many they are."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > _LARGEST:
+            raise _TooLong
+        return super().write(data)
