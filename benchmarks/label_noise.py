@@ -6,14 +6,14 @@
     python benchmarks/label_noise.py figure    # figure 1's panels with label noise
 
 Each prints a table and which aims are held; all of them run without a name. `--seed` draws other
-problems of the same kind, `--few` a tenth of them. The exit code says whether all aims are held.
+problems of the same kind, `--few` a tenth of them, `--alone` is VVM without a hedge: as the paper
+has it. The exit code says whether all aims are held.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from label_noise_exact import exact_evidence, exact_mean
+from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.paper.figure1 import FLIPPED, LEARNERS, MIXTURES, NEARLY, estimate_means
 from virtualvector.paper.mixture import labelled
 from virtualvector.posterior import Settings, Strategy, empty_state, gaussian, learn, run_ep
@@ -68,6 +69,16 @@ def vvm(buffer: int, pairs: int, label_noise: float, margin_noise: float = 0.0) 
     )
 
 
+def predicted(
+    model: ADFClassifier | VVMClassifier, rows: Array, signs: Array
+) -> tuple[ADFClassifier | VVMClassifier, Array]:
+    """A model that has learned rows, and the log-probability that it gave to each label before."""
+    model.set_params(fit_intercept=False)
+    said = model.predict_then_learn(rows, signs, classes=[-1.0, 1.0]).probabilities
+    assert said is not None
+    return model, np.log(said[np.arange(len(rows)), (signs > 0.0).astype(int)])
+
+
 def draw(rng: np.random.Generator, d: int, turned: float, number: int) -> tuple[Array, Array]:
     """Rows of d normal entries, every other time with a bias as the last, and labels of ±1.
 
@@ -78,61 +89,6 @@ def draw(rng: np.random.Generator, d: int, turned: float, number: int) -> tuple[
         rows[:, -1] = 1.0
     signs = np.where(rows @ rng.normal(size=d) > 0.0, 1.0, -1.0)
     return rows, np.where(rng.random(ROWS) < turned, -signs, signs)
-
-
-# The exact posterior mean. A step says nothing of the length of w: only directions are drawn.
-
-
-def exact_mean(points: Array, label_noise: float, seed: int) -> tuple[Array, Array]:
-    """The posterior mean of three weights and its standard error, by importance sampling.
-
-    Directions are drawn from angular central Gaussians, each fitted to the weighted draws of the
-    one before, beginning with all directions alike; one draw in ten is from all directions.
-    """
-    rng = np.random.default_rng(seed)
-    points = points / np.linalg.norm(points, axis=1, keepdims=True)
-    odds = math.log1p(-label_noise) - math.log(label_noise)
-    centre, spread = np.zeros(3), np.eye(3)
-    for n in (50_000, 20_000, 20_000, 100_000):
-        n_wide = n // 10 if centre.any() else n
-        narrow = centre + rng.normal(size=(n - n_wide, 3)) @ np.linalg.cholesky(spread).T
-        draws = np.vstack([rng.normal(size=(n_wide, 3)), narrow])
-        draws /= np.linalg.norm(draws, axis=1, keepdims=True)
-        right = np.zeros(n)
-        for k in range(0, len(points), 50):
-            right += (draws @ points[k : k + 50].T > 0.0).sum(axis=1)
-        log_weights = odds * right - np.log(proposal_density(draws, centre, spread, n_wide / n))
-        weights = np.exp(log_weights - log_weights.max())
-        weights /= weights.sum()
-        mean = weights @ draws
-        error = np.sqrt(np.square(weights) @ np.square(draws - mean))
-        # In the plane beside the mean the draws are spread as the posterior is, and half as much
-        # again; along it they are of length one.
-        off = draws - mean
-        centre = mean / np.linalg.norm(mean)
-        spread = 2.0 * (off.T * weights) @ off + 1e-9 * np.eye(3)
-    length = 2.0 * math.sqrt(2.0 / math.pi)  # of three standard normal numbers
-    return length * mean, length * error
-
-
-def proposal_density(draws: Array, centre: Array, spread: Array, wide: float) -> Array:
-    """The density, with respect to all directions alike, of N(centre, spread) without its length.
-
-    ∫ r² N(ru; c, S) dr in closed form, times the 4π of the sphere.
-    """
-    if not centre.any():
-        return np.ones(len(draws))
-    precision = np.linalg.inv(spread)
-    a = np.einsum("ij,jk,ik->i", draws, precision, draws)
-    b = draws @ precision @ centre
-    c = centre @ precision @ centre
-    # ∫₀^∞ r² exp(−½(ar² − 2br + c)) dr
-    t = b / np.sqrt(a)
-    tail = math.sqrt(2.0 * math.pi) * ndtr(t) * np.exp(0.5 * (t * t - c))
-    integral = ((1.0 + t * t) * tail + t * math.exp(-0.5 * c)) / a**1.5
-    scale = math.sqrt(np.linalg.det(precision)) / (2.0 * math.pi) ** 1.5
-    narrow: Array = 4.0 * math.pi * scale * integral
-    return wide + (1.0 - wide) * narrow
 
 
 def mean_errors(number: int, seed: int, label_noise: float) -> dict[str, float]:
@@ -159,8 +115,9 @@ def growth(fewer: Array, more: Array) -> float:
     return float(np.median(more) / np.median(fewer) - 2.0 * ratios.std())
 
 
-def means(seed: int, few: bool) -> list[Aim]:
+def means(seed: int, few: bool, hedge: bool) -> list[Aim]:
     """Squared error of the posterior mean of three weights, 5 % of labels turned."""
+    del hedge  # which leaves means as they are
     n_problems = 6 if few else 60
     over_adf, worst_run, over_ep, growing = 0.0, 0.0, 0.0, 0.0
     print(f"squared error of the posterior mean × 1000, mean (median), {n_problems} problems")
@@ -184,57 +141,33 @@ def means(seed: int, few: bool) -> list[Aim]:
     ]
 
 
-def directions(d: int) -> Array:
-    """Directions all over the circle or the sphere, at equal distances."""
-    n = 40_000
-    if d == 2:
-        angle = 2.0 * math.pi * (np.arange(n) + 0.5) / n
-        return np.column_stack([np.cos(angle), np.sin(angle)])
-    height = 1.0 - (2.0 * np.arange(n) + 1.0) / n
-    angle = math.pi * (1.0 + math.sqrt(5.0)) * np.arange(n)
-    radius = np.sqrt(1.0 - height**2)
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height])
-
-
-def exact_evidence(rows: Array, signs: Array, label_noise: float) -> Array:
-    """Log-probability of every label given those before it, on the grid of directions."""
-    grid = directions(rows.shape[1])
-    weights = np.full(len(grid), 1.0 / len(grid))
-    evidence = np.empty(len(rows))
-    for t, (row, sign) in enumerate(zip(rows, signs, strict=True)):
-        weights = weights * np.where(sign * (grid @ row) > 0.0, 1.0 - label_noise, label_noise)
-        total = weights.sum()
-        evidence[t] = math.log(total)
-        weights /= total
-    return evidence
-
-
-def stream_results(number: int, seed: int, d: int, label_noise: float) -> dict[str, Array]:
+def stream_results(
+    number: int, seed: int, d: int, label_noise: float, hedge: bool
+) -> dict[str, Array]:
     """Of each learner: nats above the truth at the end, above ADF, and E|w|²/d."""
     rng = np.random.default_rng([seed, number, d])
     rows, signs = draw(rng, d, label_noise, number)
     truth = exact_evidence(rows, signs, label_noise)
-    plain = adf(label_noise)
-    _, events = learn(empty_state(d, plain), rows, signs, plain)
-    reference = events.log_probability
+    _, reference = predicted(ADFClassifier(label_noise=label_noise), rows, signs)
     results = {}
     for buffer, pairs in itertools.product((10, 40), PAIRS):
-        settings = vvm(buffer, pairs, label_noise)
-        state, events = learn(empty_state(d, settings), rows, signs, settings)
-        q, predicted = gaussian(state), events.log_probability
+        model, found = predicted(
+            VVMClassifier(buffer, merge_pairs=pairs, label_noise=label_noise, hedge=hedge),
+            rows, signs,
+        )  # fmt: skip
         results[f"B={buffer} k={pairs}"] = np.array([
-            (truth - predicted)[-100:].mean(),
-            (reference - predicted).mean(),
-            (q.mean @ q.mean + np.trace(q.covariance)) / d,
+            (truth - found)[-100:].mean(),
+            (reference - found).mean(),
+            (np.sum(model.coef_**2) + np.trace(model.covariance_)) / d,
         ])  # fmt: skip
     return results
 
 
-def streams(seed: int, few: bool) -> list[Aim]:
+def streams(seed: int, few: bool, hedge: bool) -> list[Aim]:
     """Predictions along streams, beside those of the exact posterior."""
     seeds = 4 if few else 40
     cases = list(itertools.product(range(seeds), (2, 3), (0.02, 0.1, 0.2)))
-    found = each(stream_results, ((i, seed, d, e) for i, d, e in cases))
+    found = each(stream_results, ((i, seed, d, e, hedge) for i, d, e in cases))
     print(f"{len(cases)} streams of {ROWS} rows: how many are too far off, and the farthest")
     for name in found[0]:
         truth, reference, length = np.array([results[name] for results in found]).T
@@ -278,7 +211,7 @@ def real_rows(name: str) -> tuple[Array, Array]:
     return np.column_stack([rows, np.ones(len(rows))]), signs
 
 
-def log_losses(name: str, label_noise: float, margin_noise: float) -> dict[str, float]:
+def log_losses(name: str, label_noise: float, margin_noise: float, hedge: bool) -> dict[str, float]:
     """Log-loss per row of every learner; of EP on all rows so far only where they are few."""
     rows, signs = real_rows(name)
     how = {"ADF": adf(label_noise, margin_noise)}
@@ -287,34 +220,37 @@ def log_losses(name: str, label_noise: float, margin_noise: float) -> dict[str, 
             strategy=int(Strategy.NEVER), merge_pairs=0, label_noise=label_noise,
             margin_noise=margin_noise, tolerance=1e-4, max_sweeps=5,
         )  # fmt: skip
-    for buffer, pairs in itertools.product((5, 10, 40), PAIRS):
-        how[f"B={buffer} k={pairs}"] = vvm(buffer, pairs, label_noise, margin_noise)
     losses = {}
     for learner, settings in how.items():
         _, events = learn(empty_state(rows.shape[1], settings), rows, signs, settings)
         losses[learner] = -float(events.log_probability.mean())
+    for buffer, pairs in itertools.product((5, 10, 40), PAIRS):
+        noise = {"label_noise": label_noise, "margin_noise": margin_noise}
+        model = VVMClassifier(buffer, merge_pairs=pairs, hedge=hedge, **noise)
+        losses[f"B={buffer} k={pairs}"] = -float(predicted(model, rows, signs)[1].mean())
     if rows.shape[1] <= 3 and margin_noise == 0.0:  # the exact posterior can be had
         losses["exact"] = -float(exact_evidence(rows, signs, label_noise).mean())
     return losses
 
 
-def rows(seed: int, few: bool) -> list[Aim]:
+def rows(seed: int, few: bool, hedge: bool) -> list[Aim]:
     """Log-loss per row on real rows that overlap, linear, beside ADF's.
 
     Where a plane does not separate the rows, the model is wrong, and the exact posterior may
     predict worse than ADF, whose posterior is wider than it should be. What is better than ADF as
-    an approximation is then worse as a prediction. So VVM answers to the worse of ADF and the
-    exact posterior, or EP on all rows so far.
+    an approximation is then worse as a prediction: therefore the hedge. Alone, VVM answers to the
+    worse of ADF and the exact posterior, or EP on all rows so far.
     """
     del seed  # real rows are what they are
-    over_adf, over_both, best = 0.0, 0.0, 1.0
+    over_adf, over_both, best, n_over, n_cells = 0.0, 0.0, 1.0, 0, 0
     names = REAL[1:2] if few else REAL
     cases = list(itertools.product(names, LABEL_NOISES, (0.0, 0.1)))
-    found = each(log_losses, cases)
+    found = each(log_losses, ((*case, hedge) for case in cases))
     print("log-loss of ADF, of EP or the exact posterior, and that of VVM over ADF's")
     for (name, label_noise, margin_noise), losses in zip(cases, found, strict=True):
         ratios = {n: loss / losses["ADF"] for n, loss in losses.items() if n not in REFERENCES}
         worst = max(ratios.values())
+        n_over, n_cells = n_over + sum(r > 1.01 for r in ratios.values()), n_cells + len(ratios)
         over_adf, best = max(over_adf, worst), min(best, *ratios.values())
         reference = max(losses[n] for n in REFERENCES if n in losses) / losses["ADF"]
         if len(losses.keys() & REFERENCES) > 1:
@@ -322,7 +258,8 @@ def rows(seed: int, few: bool) -> list[Aim]:
         stated = " · ".join(f"{n} {losses[n]:.3f}" for n in REFERENCES if n in losses)
         cells = " · ".join(f"{n} {ratio:.3f}" for n, ratio in ratios.items())
         print(f"{name}, ε = {label_noise}, s² = {margin_noise}: {stated} · {cells}", flush=True)
-    print(f"where points help most: {best:.3f} of ADF's; where they harm most: {over_adf:.3f}")
+    print(f"where points help most: {best:.3f} of ADF's; where they harm most: {over_adf:.4f}")
+    print(f"more than 1 % above ADF: {n_over} of {n_cells} cells")
     print("log-loss of VVM with 10 points, without and with margin noise, s² = 0 and 0.1:")
     by_case = dict(zip(cases, found, strict=True))
     for name in names:
@@ -343,8 +280,9 @@ def panel_errors(panel: str, seed: int, run: int) -> dict[str, float]:
     return {name: float(np.mean((mean - exact) ** 2)) for name, mean in estimates.items()}
 
 
-def figure(seed: int, few: bool) -> list[Aim]:
+def figure(seed: int, few: bool, hedge: bool) -> list[Aim]:
     """Figure 1's panels with label noise: 20 seeds of 20 runs each."""
+    del hedge  # which leaves means as they are
     seeds, runs = (2, 5) if few else (20, 20)
     errors = {}
     for panel in (NEARLY, FLIPPED):
@@ -372,7 +310,7 @@ def figure(seed: int, few: bool) -> list[Aim]:
     ]
 
 
-PARTS: dict[str, Callable[[int, bool], list[Aim]]] = {
+PARTS: dict[str, Callable[[int, bool, bool], list[Aim]]] = {
     part.__name__: part for part in (means, streams, rows, figure)
 }
 
@@ -383,13 +321,14 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--few", action="store_true", help="a tenth of it")
+    parser.add_argument("--alone", action="store_true", help="VVM without a hedge")
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)
     if unknown:
         parser.error(f"found {unknown}; expected some of {', '.join(PARTS)}.")
     aims = []
     for part in options.parts or PARTS:
-        aims += PARTS[part](options.seed, options.few)
+        aims += PARTS[part](options.seed, options.few, not options.alone)
         print()
     print(*aims, sep="\n")
     sys.exit(any(aim.worst > aim.most for aim in aims))

@@ -2,6 +2,7 @@
 
     python benchmarks/label_noise_beside.py            # a hundred streams of each kind
     python benchmarks/label_noise_beside.py --seed 3   # others
+    python benchmarks/label_noise_beside.py --alone    # VVM without a hedge
 
 Prints how far VVM is above ADF with the same settings, nats a row over a stream of 300 rows.
 """
@@ -11,12 +12,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from typing import Any
 
 import numpy as np
 
-from label_noise import Aim, Array, adf, draw
+from label_noise import Aim, Array, draw, predicted
 from virtualvector import ADFClassifier, VVMClassifier
-from virtualvector.posterior import Settings, empty_state, learn
 
 KINDS = {
     "margin noise 0.1": {"margin_noise": 0.1},
@@ -29,21 +30,15 @@ STREAMS, BATCH = 100, 10
 CLASSES = np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])
 
 
-def loss(rows: Array, signs: Array, settings: Settings) -> float:
-    """Log-loss per row of a stream."""
-    _, events = learn(empty_state(rows.shape[1], settings), rows, signs, settings)
-    return -float(events.log_probability.mean())
-
-
-def above_adf(number: int, seed: int, more: dict[str, float]) -> list[float]:
+def above_adf(number: int, seed: int, hedge: bool, more: dict[str, float]) -> list[float]:
     """Nats a row above ADF of each number of points, on one stream."""
     rng = np.random.default_rng([seed, number])
     label_noise, d = LABEL_NOISES[number % 3], 2 + number // 3 % 2
     rows, signs = draw(rng, d, label_noise, number)
-    plain = adf(label_noise)._replace(**more)
-    with_points = (plain._replace(buffer_size=b, merge_pairs=5, max_sweeps=30) for b in BUFFERS)
-    reference = loss(rows, signs, plain)
-    return [loss(rows, signs, settings) - reference for settings in with_points]
+    noise: dict[str, Any] = {"label_noise": label_noise, **more}
+    _, reference = predicted(ADFClassifier(**noise), rows, signs)
+    models = (VVMClassifier(b, hedge=hedge, **noise) for b in BUFFERS)
+    return [float((reference - predicted(m, rows, signs)[1]).mean()) for m in models]
 
 
 def class_loss(model: ADFClassifier | VVMClassifier, rows: Array, labels: Array) -> float:
@@ -58,7 +53,7 @@ def class_loss(model: ADFClassifier | VVMClassifier, rows: Array, labels: Array)
     return total / (len(rows) - BATCH)
 
 
-def classes_above_adf(number: int, seed: int) -> list[float]:
+def classes_above_adf(number: int, seed: int, hedge: bool) -> list[float]:
     """The same for three classes."""
     rng = np.random.default_rng([seed, number, 3])
     label_noise = LABEL_NOISES[number % 3]
@@ -67,7 +62,7 @@ def classes_above_adf(number: int, seed: int) -> list[float]:
     labels = np.argmax(rows @ CLASSES.T, axis=1)
     labels = np.where(turned, rng.integers(3, size=300), labels).astype(float)
     reference = class_loss(ADFClassifier(label_noise=label_noise), rows, labels)
-    models = (VVMClassifier(b, label_noise=label_noise) for b in BUFFERS)
+    models = (VVMClassifier(b, label_noise=label_noise, hedge=hedge) for b in BUFFERS)
     return [class_loss(model, rows, labels) - reference for model in models]
 
 
@@ -75,12 +70,14 @@ def main() -> None:
     """Print a line for each kind of stream, and whether the aim is held."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
-    seed = parser.parse_args().seed
+    parser.add_argument("--alone", action="store_true", help="VVM without a hedge")
+    options = parser.parse_args()
+    seed, hedge = options.seed, not options.alone
     found = {
-        kind: np.array([above_adf(i, seed, more) for i in range(STREAMS)])
+        kind: np.array([above_adf(i, seed, hedge, more) for i in range(STREAMS)])
         for kind, more in KINDS.items()
     }
-    found["three classes"] = np.array([classes_above_adf(i, seed) for i in range(STREAMS)])
+    found["three classes"] = np.array([classes_above_adf(i, seed, hedge) for i in range(STREAMS)])
     for (kind, above), (k, b) in itertools.product(found.items(), enumerate(BUFFERS)):
         over = above[:, k]
         print(

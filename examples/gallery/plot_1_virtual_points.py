@@ -134,3 +134,29 @@ for name, model in (("ADF", adf), ("VVM, 3 points", vvm)):
 # %%
 # This is one draw of twelve rows, picked for being easy to look at. The next page has averages over
 # many streams, and buffers of other sizes.
+#
+# Try it
+# ------
+# Each line is the cut of a row; drag it. Blue are the directions that agree with all rows, and the
+# cross is their mean; the red dot is the mean of the Gaussian, which has half and nine tenths of
+# its mass in the red areas. Tick a row to keep its cut as a point: which ones are worth it? A cut
+# that is far from the middle changes little.
+#
+# .. raw:: html
+#
+#     <figure class="virtual-points">
+#       <canvas width="640" height="640" role="img"
+#         aria-label="A map of the weights, with the cuts of seven rows"></canvas>
+#       <fieldset>
+#         <legend>keep the cut of row</legend>
+#         <label><input type="checkbox" checked> 1</label>
+#         <label><input type="checkbox"> 2</label>
+#         <label><input type="checkbox"> 3</label>
+#         <label><input type="checkbox"> 4</label>
+#         <label><input type="checkbox" checked> 5</label>
+#         <label><input type="checkbox"> 6</label>
+#         <label><input type="checkbox"> 7</label>
+#       </fieldset>
+#       <output></output>
+#     </figure>
+#     <script src="../_static/sphere.js"></script>

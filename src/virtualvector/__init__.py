@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         WindowEPClassifier,
     )
     from virtualvector.persistence import load
+    from virtualvector.wide.classifier import WideVVMClassifier
 
     __version__: str
 
@@ -32,6 +33,7 @@ __all__ = [
     "RandomFourierFeatures",
     "SOGPClassifier",
     "VVMClassifier",
+    "WideVVMClassifier",
     "WindowEPClassifier",
     "load",
     "pool",
@@ -46,6 +48,7 @@ _HOMES = {
     "RandomFourierFeatures": "features",
     "SOGPClassifier": "baselines",
     "VVMClassifier": "learners",
+    "WideVVMClassifier": "wide.classifier",
     "WindowEPClassifier": "learners",
     "load": "persistence",
     "pool": "auto.apart",

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from virtualvector.types import Array, IntArray
+
 
 class TimesFound(ValueError):
     """A table has dates, times or durations where there have to be numbers."""
@@ -188,3 +190,31 @@ def _is_arrow(table: Any) -> bool:
 
 def _is_like_pandas(table: Any) -> bool:
     return hasattr(type(table), "iloc")
+
+
+def entries_of(column: Any) -> tuple[IntArray, IntArray, Array]:
+    """Return the sparse rows of a column of Arrow's: how many entries, their indices and values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from virtualvector.dataframes import entries_of
+    >>> kind = pa.list_(pa.struct([("index", pa.int64()), ("value", pa.float64())]))
+    >>> rows = pa.chunked_array([[[(3, 0.5), (7, 2.0)], [], None, [(1, 1.0)]]], kind)
+    >>> [each.tolist() for each in entries_of(rows[1:])]
+    [[0, 0, 1], [1], [1.0]]
+    """
+    cells = column.combine_chunks() if hasattr(column, "chunks") else column
+    lengths = cells.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    indices, values = cells.flatten().flatten()
+    return (
+        lengths.astype(np.int64),
+        np.array(indices.to_numpy(zero_copy_only=False), np.int64),
+        np.array(values.to_numpy(zero_copy_only=False), np.float64),
+    )
+
+
+def is_sparse_column(column: Any) -> bool:
+    """Whether a column of Arrow's has sparse rows: lists of an index and a value."""
+    kind = str(getattr(column, "type", ""))
+    return kind.startswith("list<") and "index: int64" in kind and "value: double" in kind

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["number", "category", "time"]
+Kind = Literal["number", "category", "time", "text", "sparse"]
 Times = NDArray[np.datetime64]  # in microseconds, UTC
 
 BLANKS = " \t"  # which do not count around a text

@@ -73,8 +73,8 @@ def test_what_columns_are_taken_for_is_said_before_learning(vvm):
         "'land' is always 'NO' in the first 100 rows",
         "'user' is different in each of the first 100 rows: if it is an id, --id user hands it on, "
         "--ignore user leaves it out",
-        "'said' holds texts, of which each is taken as a whole, for a category (--ignore said "
-        "leaves it out)",
+        "'said' holds texts, of which each is taken as a whole, for a category (--text said learns "
+        "its words, --ignore said leaves it out)",
         "a.csv: 6 columns, 4 of them categorical. Label: 'late', the last column.",
     ]
 

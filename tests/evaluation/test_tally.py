@@ -1,6 +1,7 @@
 """Running sums against measures of the whole stream at once."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from virtualvector.evaluation import Tally, calibration_error, measure, reliability
+from virtualvector.evaluation.tally import BEFORE_ALL, between
 
 
 def stream(n_rows, classes, seed=0):
@@ -56,7 +58,8 @@ def test_memory_is_bounded_and_stretches_add_up():
     wrong = labels != np.array(["ham", "spam"])[predictions.argmax(axis=1)]
     assert 64 <= len(tally.past) <= 256
     start = 0
-    for part in tally.stretches:
+    for both in pairwise((BEFORE_ALL, *tally.past)):
+        part = between(*both)
         assert part.n_rows == tally.every
         assert part.error == pytest.approx(wrong[start : start + part.n_rows].mean())
         start += part.n_rows

@@ -116,3 +116,41 @@ def test_a_statistic_is_near_the_log_odds_it_estimates():
     base = math.log(0.55 / 0.45)
     assert written[cells == 1][-1, 0] == pytest.approx(math.log(4.0) - base, abs=0.06)
     assert written[cells == 0][-1, 0] == pytest.approx(math.log(3 / 7) - base, abs=0.06)
+
+
+def test_entries_of_one_row_are_those_of_a_table_and_count_as_it_does():
+    categories, labels = stream(400, 30, 3)
+    one, other = (Encoder([True, True], most_statistics=2) for _ in range(2))
+    empty = np.where(np.arange(400) % 7 == 0, "", "a")
+    for encoder in (one, other):
+        encoder.learn([categories[:300], empty[:300]], labels[:300])
+    n_entries = 0
+    for t in range(300, 400):
+        row = [categories[t], empty[t]]
+        predicted, n_missing = one.entries_of(row), one.missing.copy()
+        expected = other.learn([[text] for text in row], labels[t : t + 1])[0]
+        learned = one.entries_of(row, labels[t])
+        assert predicted == learned
+        assert learned == {**dict.fromkeys(learned, 0.0), **_not_zero(expected)}
+        assert one.missing[1] - n_missing[1] == (empty[t] == "")
+        n_entries += len(learned)
+    assert n_entries > 200
+    np.testing.assert_array_equal(one.seen, other.seen)
+    np.testing.assert_array_equal(one.statistics.totals, other.statistics.totals)
+    for k, counts in one.statistics.counts.items():
+        np.testing.assert_array_equal(counts, other.statistics.counts[k])
+
+
+def _not_zero(inputs):
+    return {place: entry for place, entry in enumerate(inputs.tolist()) if entry != 0.0}
+
+
+def test_a_row_that_needs_more_inputs_or_another_class_has_no_entries_and_is_not_learned():
+    encoder = Encoder([True], most_statistics=2)
+    encoder.learn([[f"c{k}" for k in range(SLOTS)]], np.arange(SLOTS) % 2)
+    before = encoder.statistics
+    assert encoder.entries_of(["another"], 0) is None
+    assert encoder.entries_of(["c1"], 2) is None
+    assert encoder.statistics is before
+    assert encoder.entries_of(["c1"], 1) == {1: 0.5}
+    assert encoder.statistics.totals.tolist() == [SLOTS + 1.0, SLOTS / 2 + 1.0]

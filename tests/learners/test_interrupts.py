@@ -23,6 +23,7 @@ from virtualvector import (
     VVMClassifier,
     WindowEPClassifier,
 )
+from virtualvector.learners.hedge import Hedged
 from virtualvector.persistence.mixin import contents_of
 from virtualvector.posterior.drift import rows_per_drift
 
@@ -76,9 +77,14 @@ def test_something_is_forgotten_after_every_second_row():
 
 def bits(model):
     """Every bit that a learner has learned."""
-    known = model._posterior
+    return _bits(model._posterior)
+
+
+def _bits(known):
     states = (*known.states, *(() if known.unseen is None else (known.unseen,)))
-    return known.classes.tobytes(), *(array.tobytes() for state in states for array in state)
+    hedge = (known.lead, *_bits(known.beside)) if isinstance(known, Hedged) else ()
+    arrays = (array.tobytes() for state in states for array in state)
+    return known.classes.tobytes(), *arrays, *hedge
 
 
 def assert_all_or_nothing(model, call, read=bits, every=1):

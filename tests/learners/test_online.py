@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from tests.learners.learner_examples import assert_same_model, problem
 from virtualvector import ADFClassifier, EPClassifier, VVMClassifier, WindowEPClassifier, load
-from virtualvector.learners.online import OnlinePosterior
+from virtualvector.learners.online_posterior import OnlinePosterior
 from virtualvector.posterior import engine
 
 LEARNERS = {

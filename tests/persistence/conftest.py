@@ -26,6 +26,11 @@ def three_classes():
 
 
 @pytest.fixture(scope="module")
+def hedged():
+    return contents_of(EXAMPLES["vvm by margin, texts"].started())
+
+
+@pytest.fixture(scope="module")
 def ep():
     return contents_of(EXAMPLES["ep"].started())
 

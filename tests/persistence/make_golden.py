@@ -18,6 +18,7 @@ CHOSEN = {
     "vvm": "vvm that forgets",
     "vvm-many-columns": "vvm, many columns",
     "vvm-three-classes": "vvm, three classes, numbers",
+    "vvm-hedged": "vvm, hedged, third class comes later",
     "adf-late-class": "adf, third class comes later",
     "window-ep": "window-ep",
     "ep-names": "ep, names of columns",

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from virtualvector import (
     ADFClassifier,
     AutoVVMClassifier,
     EPClassifier,
     VVMClassifier,
+    WideVVMClassifier,
     WindowEPClassifier,
 )
 from virtualvector.auto.experts import Expert
@@ -63,6 +65,21 @@ def table(n_rows=400, seed=0):
     return rows, labels
 
 
+def sparse_stream(n_rows=80, columns=40, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, columns)) * (rng.random((n_rows, columns)) < 0.2)
+    return rows, (rows @ rng.normal(size=columns) > 0).astype(int)
+
+
+def texts(n_rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    words = rng.choice(["tea", "good", "bad", "Łódź", "of", "the", "cup"], (n_rows, 5))
+    said = [None if k % 17 == 3 else " ".join(own) for k, own in enumerate(words)]
+    rows = pd.DataFrame({"said": said, "age": rng.normal(40, 9, n_rows)})
+    rows["town"] = rng.choice(["Rome", "Oslo"], n_rows)
+    return rows, np.where((words == "good").sum(axis=1) > 0, "yes", "no")
+
+
 def late(rows, labels, after=50):
     """The same rows, with the last class only after some of them."""
     order = np.argsort(np.where(labels == labels.max(), after, 0), kind="stable")
@@ -87,6 +104,10 @@ EXAMPLES = {
     "vvm that forgets": Example(
         partial(VVMClassifier, 5, margin_noise=0.5, half_life=30.0), *stream(), 40
     ),
+    "vvm, hedged, third class comes later": Example(
+        partial(VVMClassifier, 4, label_noise=0.05, margin_noise=0.1),
+        *late(*stream(n_classes=3)), 20,
+    ),
     "adf, truth values": Example(ADFClassifier, *stream(labels=[False, True]), 40),
     "adf, one class so far": Example(ADFClassifier, *late(*stream()), 10),
     "adf, third class comes later": Example(
@@ -102,6 +123,16 @@ EXAMPLES = {
     "ep, names of columns": Example(
         partial(EPClassifier, margin_noise=0.2),
         pd.DataFrame(stream()[0], columns=["a", "β", 'c "quoted"']), stream()[1], 40,
+    ),
+    "adf, low rank": Example(
+        partial(ADFClassifier, margin_noise=0.5, covariance="low-rank", rank=3),
+        *stream(columns=30), 40,
+    ),
+    "wide, sparse rows": Example(
+        partial(WideVVMClassifier, 4, rank=2), csr_array(sparse_stream()[0]), sparse_stream()[1], 40
+    ),
+    "wide, texts": Example(
+        partial(WideVVMClassifier, rank=2, text_features=["said"], n_hashed=2**9), *texts(), 60
     ),
     "auto": Example(AutoVVMClassifier, *stream(700), 300, [0, 1]),
     "auto, categories and missing values": Example(

@@ -18,6 +18,7 @@ from faults.sealing import (
 from tests.persistence.model_examples import EXAMPLES
 from virtualvector import persistence
 from virtualvector.persistence import document
+from virtualvector.posterior.state import EVICTED, ROWS
 
 START = b'{"__metadata__":{"virtualvector":"{\\"checksum\\":\\"' + BLANK + b'\\"'
 
@@ -130,7 +131,7 @@ def test_a_header_longer_than_allowed(refused):
 
 
 def test_names_given_twice(vvm, refused):
-    assert "twice" in refused(with_text(vvm, '"format":6', '"format":6,"format":6'))
+    assert "twice" in refused(with_text(vvm, '"format":7', '"format":7,"format":7'))
     header, data = header_and_data(vvm)
     text = compact(header)
     entry = compact({"counts": header["posterior/states/0/counts"]})[1:-1]
@@ -149,7 +150,7 @@ POSTERIOR = ("state", "posterior")
         (["format"], 0),
         (["format"], 1),
         (["format"], 2),
-        (["format"], 7),
+        (["format"], 8),
         (["format"], "1"),
         (["format"], True),
         (["format"], None),
@@ -303,3 +304,42 @@ def test_a_class_without_a_posterior(three_classes, refused):
             lambda arrays: [arrays.pop(n) for n in list(arrays) if "/states/2/" in n],
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda known: known.update(lead="Infinity"), "a lead of inf"),
+        (lambda known: known.update(lead=None), "lead"),
+        (lambda known: known.update(beside=None), "beside"),
+        (lambda known: known["beside"]["settings"].update(label_noise=0.2), "label_noise"),
+        (lambda known: known["beside"]["settings"].update(buffer_size=3), "buffer_size"),
+        (lambda known: known.pop("lead"), "too much"),
+    ],
+)
+def test_a_hedge_that_cannot_be(hedged, refused, change, expected):
+    message = refused(changed(hedged, lambda document: change(document["state"]["posterior"])))
+    assert expected in message
+
+
+def test_a_hedge_that_has_learned_other_rows(hedged, refused):
+    def fewer(arrays):
+        for name in arrays:
+            if name.startswith("posterior/beside/") and name.endswith("/counts"):
+                arrays[name][[ROWS, EVICTED]] -= 1
+
+    assert "hedge of other weights or rows" in refused(changed(hedged, lambda d: None, fewer))
+
+
+def test_a_hedge_of_other_classes(hedged, refused):
+    def other(document):
+        document["state"]["posterior"]["beside"]["classes"]["values"] = ["auch", "nein"]
+
+    assert "hedge of other classes" in refused(changed(hedged, other))
+
+
+def test_a_hedge_where_none_was_asked_for(hedged, refused):
+    def alone(document):
+        document["parameters"]["hedge"] = False
+
+    assert "another hedge" in refused(changed(hedged, alone))

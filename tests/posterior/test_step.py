@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from tests.posterior.test_identities import problem
 from virtualvector.posterior import (
+    Engine,
     Settings,
     Strategy,
     copy_state,
@@ -21,6 +23,7 @@ from virtualvector.posterior import (
 from virtualvector.posterior.prediction import log_probabilities
 from virtualvector.posterior.reduction.reduce import WAS_EVICTED, WAS_IGNORED, WAS_KEPT, WAS_MERGED
 from virtualvector.posterior.step import learn_rows
+from virtualvector.posterior.validation import check_state
 
 SETTINGS = [
     Settings(buffer_size=0),
@@ -154,3 +157,48 @@ def test_lengths_of_rows_do_not_matter_without_margin_noise():
     one, other = gaussian(plain), gaussian(scaled)
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)
     np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", [Settings(buffer_size=0, margin_noise=0.5), SETTINGS[2]])
+def test_of_negative_rows_only_those_that_are_not_sure_are_learned(how):
+    """Against `learn`, which is given only the others; margins are those of the Gaussian."""
+    X, y = problem(5, 200, 0.1)
+    sure = 0.8
+    engine = Engine(empty_state(6, how), how, X, y, sure=sure)
+    engine.learn()
+    state, n_ignored = empty_state(6, how), 0
+    for t in range(200):
+        (margin,) = standardised_margins(gaussian(state), X[t : t + 1], how.margin_noise)
+        assert y[t] * engine.events.margin[t] == pytest.approx(margin, rel=1e-6, abs=1e-6)
+        if y[t] < 0 and -margin > sure:
+            n_ignored += 1
+            assert engine.events.event[t] == WAS_IGNORED
+        else:
+            state, _ = learn(state, X[t : t + 1], y[t : t + 1], how)
+    assert 20 < n_ignored < 100
+    assert engine.state.counts[[1, 4]].tolist() == [200, n_ignored]
+    check_state(engine.state, how)
+    expected, found = gaussian(state), gaussian(engine.state)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize("margin_noise", [0.0, 0.1, 3.0])
+def test_a_row_moves_the_posterior_by_no_more_than_its_margin_says(label_noise, margin_noise):
+    """KL(after ‖ before) of the Gaussians, by the dense formula, and −log Φ(z)."""
+    how = Settings(label_noise, margin_noise, buffer_size=0)
+    X, y = problem(3, 60, 0.0)
+    state, largest = empty_state(4, how), 0.0
+    for t in range(60):
+        before = gaussian(state)
+        state, events = learn(state, X[t : t + 1], y[t : t + 1], how)
+        after = gaussian(state)
+        ratio = np.linalg.solve(before.covariance, after.covariance)
+        step = after.mean - before.mean
+        moved = np.trace(ratio) - 4 - np.linalg.slogdet(ratio)[1]
+        moved = 0.5 * (moved + step @ np.linalg.solve(before.covariance, step))
+        bound = -norm.logcdf(events.margin[0])
+        assert moved <= bound * (1 + 1e-9) + 1e-12
+        largest = max(largest, moved / bound)
+    assert largest > 0.05  # the bound is not idle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,8 @@ from virtualvector.types import Array, Labels
 
 SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
+FEW = 8  # classes, of which each learns every row
+SURE = 2.3263478740408408  # the margin of a probability of 0.99
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,15 @@ class Committee:
         n = self.counts.sum()
         there = self.counts[self.counts > 0.0]
         return float(n * min(1.0, (there / n * np.log2(n / there)).sum())) if n else 0.0
+
+    @property
+    def sure(self) -> float:
+        """The margin beyond which a posterior does not learn that a row is not of its class.
+
+        Of many classes, a row is one for which few compete. A posterior that gives less than 0.01
+        to its class would move by less than 0.01 nats.
+        """
+        return math.inf if self.alone or len(self.classes) <= FEW else SURE
 
     @computed_once
     def operations(self) -> float:

@@ -12,7 +12,6 @@ from virtualvector.auto.committee import Committee
 from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.auto.working import WorkingCommittee
 from virtualvector.concurrency import refuse
-from virtualvector.features.categories import LENGTH
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.one_row import RowReader
 from virtualvector.learners.online import Route
@@ -112,11 +111,14 @@ class OnlineCommittee(Route[Known]):
             return True
         encoder, room = self._encoder.twin(), self._working.inputs
         label = None if place is None else self._working.classes[place]
-        places = encoder.places_of(row.categories) if self._scales else None
-        if places is not None and (label is None or encoder.count_row(row.categories, label)):
+        entries = encoder.entries_of(row.categories, label) if self._scales else None
+        if entries is not None:
             room[0] = 0.0
-            for each in places:
-                room[0, each] = LENGTH
+            for place, entry in entries.items():
+                if place < room.shape[1]:
+                    room[0, place] = entry
+                elif entry != 0.0:
+                    return False
         else:
             inputs = encoder.row(row.categories, label)
             if not self._scales and row.numbers:

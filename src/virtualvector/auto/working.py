@@ -259,8 +259,9 @@ class WorkingCommittee:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
             kept = engines.get(id(posterior))
             if kept is None:
+                how = posterior.settings, rows
                 kept = [
-                    Engine(copy_state(s), posterior.settings, rows, np.ones(BLOCK), self._powers)
+                    Engine(copy_state(s), *how, np.ones(BLOCK), self._powers, committee.sure)
                     for s in _states(posterior)
                 ]
             elif not same:

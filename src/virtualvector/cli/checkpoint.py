@@ -70,7 +70,7 @@ def _notes(checkpoint: Checkpoint) -> dict[str, Any]:
         | served
         | {
             "label": checkpoint.label,
-            "columns": [list(column) for column in checkpoint.columns],
+            "columns": [column.as_list() for column in checkpoint.columns],
             "passes": progress.n_passes,
             "rows": progress.n_rows,
             "digest": progress.digest,
@@ -83,16 +83,17 @@ def _notes(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def take_up(path: Path) -> Checkpoint:
     """Read a model file to go on from; one that was saved in Python has learned no stream yet."""
-    from virtualvector import AutoVVMClassifier
+    from virtualvector import AutoVVMClassifier, WideVVMClassifier
     from virtualvector.cli.model_file import trained
     from virtualvector.cli.run import Progress
     from virtualvector.evaluation import Tally
 
     found = trained(path)
-    if not isinstance(found.model, AutoVVMClassifier) or found.columns is None:
+    kinds = AutoVVMClassifier, WideVVMClassifier
+    if not isinstance(found.model, kinds) or found.columns is None:
         raise BadInput(
             f"{path}: found a model that vvm learn cannot go on with; expected an "
-            "AutoVVMClassifier that knows the names of its columns."
+            "AutoVVMClassifier or a WideVVMClassifier that knows the names of its columns."
         )
     notes = found.about
     if notes is None:

@@ -21,7 +21,7 @@ HALF_WIDTH = 1.959964  # standard deviations on each side hold 95 % of a normal 
 MOST_POINTS = 10
 LONGEST = 60  # characters of a category among others
 MOST_COLUMNS = 4  # of a point
-_SHOWN = ("categorical_features", "experts")  # settings that are told otherwise
+_SHOWN = ("categorical_features", "text_features", "experts")  # settings that are told otherwise
 
 
 class Weight(NamedTuple):
@@ -61,6 +61,7 @@ def inspect(
         _print_facts(file, saved, notes)
         if weights:  # there are none for a single class: nothing is to be told apart
             _print_weights(weights, most)
+        if weights and hasattr(saved.model, "virtual_points_"):
             _print_points(saved.model, list(dict.fromkeys(weight.column for weight in weights)))
         if hasattr(saved.model, "experts_"):
             _print_experts(saved.model.experts_)
@@ -97,7 +98,8 @@ def _print_facts(file: Path, saved: Any, about: dict[str, Any]) -> None:
         "classes": _listed([str(label) for label in model.classes_], 20),
         "label": about.get("label"),
         "columns": f"{len(names)}: {_listed(names, 6)}",
-        "categorical": _listed(_categorical(model, names), 6) or None,
+        "categorical": _listed(_of_kind(model, "is_categorical_", names), 6) or None,
+        "texts": _listed(_of_kind(model, "is_text_", names), 6) or None,
     }
     if "tally" in about:
         error, log_loss, brier, off = _measures(about)
@@ -127,9 +129,9 @@ def _columns(model: Any) -> list[str]:
     return [f"x{k}" for k in range(model.n_features_in_)] if names is None else names.tolist()
 
 
-def _categorical(model: Any, names: list[str]) -> list[str]:
-    kinds = getattr(model, "is_categorical_", [])
-    return [name for name, is_categorical in zip(names, kinds, strict=False) if is_categorical]
+def _of_kind(model: Any, kind: str, names: list[str]) -> list[str]:
+    flags = getattr(model, kind, [])
+    return [name for name, is_it in zip(names, flags, strict=False) if is_it]
 
 
 def _positives(model: Any) -> list[str]:

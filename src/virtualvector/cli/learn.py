@@ -11,12 +11,13 @@ from virtualvector.cli.cluster_options import CLUSTER, OnCluster, SchedulerOptio
 from virtualvector.cli.learner_options import LEARNING, Choice
 from virtualvector.cli.option_groups import takes_groups
 from virtualvector.cli.options import (
-    READING,
     Columns,
     JsonOption,
     OnError,
     Reading,
+    ShuffleOption,
     Sources,
+    TextOption,
     WeightOption,
     listed,
 )
@@ -175,17 +176,10 @@ def learn(
     source: Sources = [],  # noqa: B006 (never changed)
     *,
     columns: Columns,
+    text: TextOption = None,
     weight: WeightOption = None,
     reading: Reading,
-    shuffle: Annotated[
-        bool | None,
-        typer.Option(
-            "--shuffle",
-            help="Read all rows first, into a temporary file, and learn them in a random order; "
-            "for tables that are sorted. Memory does not grow with them.",
-            rich_help_panel=READING,
-        ),
-    ] = None,
+    shuffle: ShuffleOption = None,
     choice: Choice,
     passing: Passing,
     files: Files,
@@ -216,13 +210,14 @@ def learn(
     from virtualvector.values import spelled
 
     if files.from_store is not None:
-        _learn_store(source, files, (*columns, weight, *reading, shuffle, *choice, *passing, json))
+        others = (*columns, text, weight, *reading, shuffle, *choice, *passing, json)
+        _learn_store(source, files, others)
         return
     files.check(source, passing.passes)
     spreading.check(source, shuffle, passing.passes)
     written = (("--model", files.model), ("--report", files.report), ("--json", json))
     check_outputs(source, written, reading.format)
-    choice.experts()  # wrong combinations are found before anything is read
+    choice.check()  # wrong combinations are found before anything is read
     classes = _if_told(passing.classes)
     options = RunOptions(
         label=columns.label,
@@ -237,6 +232,7 @@ def learn(
         id=_if_told(columns.id),
         weight=weight,
         shards=spreading.shards,
+        text=_if_told(text),
     )
     mode = Mode.RESUME if files.resume else Mode.APPEND if files.append else Mode.NEW
     carry_out(
@@ -261,7 +257,7 @@ def _learn_store(source: list[str], files: Files, others: tuple[object, ...]) ->
     """Learn the labels of a store, which takes no other options."""
     from virtualvector.cli.served_model import learn_store
 
-    usual = (*Columns(), None, *Reading(), None, *Choice(), *Passing(), None)
+    usual = (*Columns(), None, None, *Reading(), None, *Choice(), *Passing(), None)
     own = files._replace(model=None, from_store=None)
     if source or files.model is None or others != usual or own != Files():
         raise typer.BadParameter("--from-store learns what a store has: expected only a --model.")

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 import typer
 
 from virtualvector.streams.bad_input import BadInput
+from virtualvector.streams.columns import listed
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.auto.experts import Expert
     from virtualvector.streams import Column
+    from virtualvector.wide.classifier import WideVVMClassifier
 
 LEARNING = "Learning"
 
@@ -32,6 +34,14 @@ class Features(StrEnum):
 
     linear = "linear"
     rbf = "rbf"
+
+
+class Covariance(StrEnum):
+    """What is kept of how uncertain weights are together."""
+
+    full = "full"
+    low_rank = "low-rank"
+    diagonal = "diagonal"
 
 
 class Choice(NamedTuple):
@@ -90,6 +100,15 @@ class Choice(NamedTuple):
             rich_help_panel=LEARNING,
         ),
     ] = None
+    hedge: Annotated[
+        bool | None,
+        typer.Option(
+            "--hedge/--no-hedge",
+            help="With vvm and label noise: whether adf learns the same rows beside it, and "
+            "predictions are of both, by how well each has predicted so far; by default they are.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
     budget: Annotated[
         float | None,
         typer.Option(
@@ -101,8 +120,51 @@ class Choice(NamedTuple):
         ),
     ] = None
 
+    covariance: Annotated[
+        Covariance | None,
+        typer.Option(
+            help="Of weights. full, the default: all of it, in tables of up to 20,000 columns. "
+            "low-rank: a precision each, and some directions; diagonal: without these. For texts "
+            "and sparse rows, which get low-rank by themselves; linear.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="L",
+            help="Directions of low-rank; by default 20, or what 256 MB are enough for.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None
+
+    @property
+    def may_be_wide(self) -> bool:
+        """Whether texts and sparse rows can be learned as it was said."""
+        is_full = self.covariance is Covariance.full
+        return not (is_full or self.features is Features.rbf or self.budget is not None)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a covariance was asked for that is not full."""
+        return self.rank is not None or self.covariance not in (None, Covariance.full)
+
+    def check(self) -> None:
+        """Raise for options that do not go together."""
+        self.experts()
+        if self.rank is not None and self.covariance in (Covariance.full, Covariance.diagonal):
+            raise typer.BadParameter(
+                f"--rank is not for --covariance {self.covariance}; expected low-rank."
+            )
+        if self.is_wide and not self.may_be_wide:
+            raise typer.BadParameter(
+                "--covariance low-rank and diagonal are linear, and not for --features rbf or "
+                "--budget."
+            )
+
     def experts(self) -> tuple[Expert, ...] | None:
-        """Return the one expert that learns; None: a committee, with nothing to choose.
+        """Return who learns: one expert, or two that are hedged; None: a committee of its own.
 
         Examples
         --------
@@ -114,24 +176,29 @@ class Choice(NamedTuple):
 
         learner = self.learner or Learner.auto
         if learner is Learner.auto:
-            self._refuse("buffer_size", "features", "label_noise", "margin_noise", "half_life")
+            self._refuse(
+                "buffer_size", "features", "label_noise", "margin_noise", "half_life", "hedge"
+            )
             return None
         if learner is Learner.adf:
             self._refuse("buffer_size")
+        if learner is not Learner.vvm:
+            self._refuse("hedge")
         linear = self.features is not Features.rbf
         noise = (1.0 if linear else 0.1) if self.margin_noise is None else self.margin_noise
         merging = learner is Learner.vvm
-        return (
-            Expert(
-                bandwidth=None if linear else 0.5,
-                margin_noise=noise,
-                label_noise=self.label_noise or 0.0,
-                buffer_size=0 if learner is Learner.adf else self._buffer_size,
-                half_life=self.half_life,
-                merge_pairs=5 if merging else 0,
-                eviction="oldest" if learner is Learner.window_ep else "divergence",
-            ),
+        expert = Expert(
+            bandwidth=None if linear else 0.5,
+            margin_noise=noise,
+            label_noise=self.label_noise or 0.0,
+            buffer_size=0 if learner is Learner.adf else self._buffer_size,
+            half_life=self.half_life,
+            merge_pairs=5 if merging else 0,
+            eviction="oldest" if learner is Learner.window_ep else "divergence",
         )
+        if merging and self.hedge is not False and expert.label_noise and expert.buffer_size:
+            return expert, expert._replace(buffer_size=0, merge_pairs=0)
+        return (expert,)
 
     @property
     def _buffer_size(self) -> int:
@@ -143,10 +210,18 @@ class Choice(NamedTuple):
         n_classes: int,
         seed: int,
         missing: Sequence[str] | None = None,
-    ) -> AutoVVMClassifier:
+    ) -> AutoVVMClassifier | WideVVMClassifier:
         """Return what will learn rows of these columns, and about so many classes."""
         from virtualvector import AutoVVMClassifier
 
+        wide = [column.name for column in columns if column.kind in ("text", "sparse")]
+        if wide and not self.may_be_wide:
+            raise BadInput(
+                f"{listed(wide)}: texts and sparse rows are learned linearly, with a covariance of "
+                "low rank; expected no --features rbf, --budget or --covariance full."
+            )
+        if wide or self.is_wide:
+            return self._wide_model(columns, n_classes, seed, missing)
         return AutoVVMClassifier(
             budget=self.budget,
             experts=self.experts(),
@@ -156,21 +231,62 @@ class Choice(NamedTuple):
             random_state=seed,
         )
 
-    def check_same(self, model: AutoVVMClassifier) -> None:
+    def _wide_model(
+        self,
+        columns: Sequence[Column],
+        n_classes: int,
+        seed: int,
+        missing: Sequence[str] | None,
+    ) -> WideVVMClassifier:
+        from virtualvector import WideVVMClassifier
+
+        texts = [k for k, column in enumerate(columns) if column.text]
+        return WideVVMClassifier(
+            **self._wide_parameters(),
+            text_features=texts or None,
+            n_places=max(column.n_places for column in columns) or None,
+            categorical_features=[k for k, column in enumerate(columns) if column.categorical],
+            missing_values=None if missing is None else list(missing),
+            n_classes=max(n_classes, 2),
+            random_state=seed,
+        )
+
+    def _wide_parameters(self) -> dict[str, Any]:
+        """Return what a linear learner of wide rows assumes: as usual, where nothing was said."""
+        expert = (self.experts() or (None,))[0]
+        names = ("margin_noise", "label_noise", "buffer_size", "half_life", "merge_pairs")
+        said = {} if expert is None else {name: getattr(expert, name) for name in names}
+        said |= {} if expert is None else {"eviction": expert.eviction}
+        covariance = Covariance.low_rank if self.covariance is None else self.covariance
+        return said | {"covariance": covariance.value, "rank": self.rank}
+
+    def check_same(self, model: AutoVVMClassifier | WideVVMClassifier) -> None:
         """Raise if something else was asked for than a model is."""
+        from virtualvector import AutoVVMClassifier
         from virtualvector.auto.experts import Expert
 
+        if not isinstance(model, AutoVVMClassifier):
+            said, known = self._wide_parameters(), model.get_params()
+            is_same = all(known[name] == value for name, value in said.items())
+            self._check_asked(self.may_be_wide and is_same)
+            return
+        if self.is_wide:
+            self._check_asked(False)
         experts = None if model.experts is None else tuple(Expert(*e) for e in model.experts)
         self._check((experts, model.budget))
 
     def check_same_choice(self, other: Choice) -> None:
         """Raise if something else was asked for than in another choice."""
+        self._check_asked((self.covariance, self.rank) == (other.covariance, other.rank))
         self._check((other.experts(), other.budget))
 
     def _check(self, expected: tuple[tuple[Expert, ...] | None, float | None]) -> None:
+        self._check_asked((self.experts(), self.budget) == expected)
+
+    def _check_asked(self, is_same: bool) -> None:
         asked = any(option is not None for option in self)
-        if asked and (self.experts(), self.budget) != expected:
-            given = " ".join(f"{_option(name)} {value}" for name, value in self.as_dict().items())
+        if asked and not is_same:
+            given = " ".join(_given(name, value) for name, value in self.as_dict().items())
             raise BadInput(
                 f"{given}: the model has been learned with other options; expected the same ones, "
                 "or none, to go on with it."
@@ -184,7 +300,8 @@ class Choice(NamedTuple):
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what `as_dict` was made of."""
         given: dict[str, Any] = {name: stored.get(name) for name in cls._fields}
-        for name, kind in {"learner": Learner, "features": Features}.items():
+        kinds = {"learner": Learner, "features": Features, "covariance": Covariance}
+        for name, kind in kinds.items():
             given[name] = None if given[name] is None else kind(given[name])
         return cls(**given)
 
@@ -194,6 +311,13 @@ class Choice(NamedTuple):
                 raise typer.BadParameter(
                     f"{_option(name)} is not for --learner {self.learner or Learner.auto}."
                 )
+
+
+def _given(name: str, value: Any) -> str:
+    """Return an option as it was given."""
+    if isinstance(value, bool):
+        return _option(name if value else f"no_{name}")
+    return f"{_option(name)} {value}"
 
 
 def _option(name: str) -> str:

@@ -157,8 +157,13 @@ def _check_notes(model: Any, about: dict[str, Any]) -> None:
 
 def _columns(model: Any) -> list[list[Any]]:
     """Return the columns that a model knows by name, as notes have them."""
+    from virtualvector.streams import Column
+
     names = getattr(model, "feature_names_in_", ())
     none = [False] * len(names)
-    categorical, times = (getattr(model, f"is_{kind}_", none) for kind in ("categorical", "time"))
-    each = zip(names, categorical, times, strict=True)
-    return [[str(name), bool(k), bool(t)] for name, k, t in each]
+    kinds = ("is_categorical_", "is_time_", "is_text_", "n_places_")
+    flags = (getattr(model, kind, none) for kind in kinds)
+    each = zip(names, *flags, strict=True)
+    return [
+        Column(str(name), bool(k), bool(t), bool(x), int(n)).as_list() for name, k, t, x, n in each
+    ]

@@ -64,6 +64,17 @@ CategoricalOption = Annotated[
     ),
 ]
 
+TextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="COLUMN,...",
+        help="Columns of texts, whose words and pairs of words are learned, by a linear learner "
+        "with a covariance of low rank; those that plainly are texts are found.",
+        rich_help_panel=READING,
+    ),
+]
+
 FormatOption = Annotated[
     Format | None,
     typer.Option("--format", help="If the name does not say it.", rich_help_panel=READING),
@@ -112,6 +123,16 @@ WeightOption = Annotated[
         metavar="COLUMN",
         help="Column with the weights of rows, 0 or more, which is not learned: a row of weight 2 "
         "counts as one that comes twice. '' for none.",
+        rich_help_panel=READING,
+    ),
+]
+
+ShuffleOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--shuffle",
+        help="Read all rows first, into a temporary file, and learn them in a random order; for "
+        "tables that are sorted. Memory does not grow with them.",
         rich_help_panel=READING,
     ),
 ]

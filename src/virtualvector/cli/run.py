@@ -16,28 +16,34 @@ from virtualvector.cli.signals import Signals
 from virtualvector.learners.validation import as_learned
 from virtualvector.learners.weights import rounded
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
+from virtualvector.streams.columns import sparse_type
 from virtualvector.streams.digest import RowDigest, RowSum
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.cli.console import Show
     from virtualvector.evaluation import Tally
     from virtualvector.streams import Batch, Column, Reader
     from virtualvector.streams.shuffle import ShuffledReader
     from virtualvector.types import Labels
+    from virtualvector.values import Kind
+    from virtualvector.wide.classifier import WideVVMClassifier
 
 AT_ONCE = 1024  # rows
 LEAST_AT_ONCE = 32  # however long that takes: for few rows, most of it is copying what is known
 WELCOME = 1000  # rows in which classes may come that were not declared
 MOST_PROBLEMS = 10  # that are told
-SECONDS = 10.0  # between two checkpoints, at the most
+SECONDS = 10.0  # between two checkpoints, at the most, unless one takes more than a tenth of that
+SHARE = 0.05  # of the time, that checkpoints may take
 STEP_SECONDS = 0.25  # after which a step is long: signals wait for its end
 
 
 class Progress(NamedTuple):
     """All that a run has learned, and that it needs to go on."""
 
-    model: AutoVVMClassifier
+    model: AutoVVMClassifier | WideVVMClassifier
     tally: Tally
     n_passes: int = 0  # over the stream, finished
     n_rows: int = 0  # of the pass under way, or of the last one, those left out included
@@ -104,6 +110,7 @@ class Run:
     _is_test: bool = True  # rows are new to the model
     _saved: Progress | None = None
     _saved_at: float = field(default_factory=perf_counter)
+    _next: float = SECONDS  # between this checkpoint and the next
 
     def learn(self, reader: Reader | ShuffledReader, n_passes: int = 1) -> None:
         """Learn what comes, in one pass or several, of which only the first is a test.
@@ -291,15 +298,17 @@ class Run:
             self._checkpoint_if_late()
 
     def _checkpoint_if_late(self) -> None:
-        if perf_counter() - self._saved_at > SECONDS:
+        if perf_counter() - self._saved_at > self._next:
             self._checkpoint()
 
     def _checkpoint(self) -> None:
         progress = self.progress
         is_new = progress.digest is not None and progress is not self._saved
         if self.save is not None and progress.is_fitted and is_new:
+            began = perf_counter()
             self.save(progress)
             self._saved, self._saved_at = progress, perf_counter()
+            self._next = max(SECONDS, (self._saved_at - began) / SHARE)
 
 
 def other_rows(found: str) -> str:
@@ -311,18 +320,26 @@ def other_rows(found: str) -> str:
     )
 
 
-def warm_up(model: AutoVVMClassifier, columns: Sequence[Column]) -> None:
+def warm_up(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Column]) -> None:
     """Let kernels be compiled, or read from the cache, before rows are counted by the second."""
-    import pyarrow as pa
     from sklearn.base import clone
 
-    cells = {
-        column.name: pa.array([0, 1], pa.timestamp("us"))
-        if column.time
-        else pa.array(["a", "b"] if column.categorical else [0.0, 1.0])
-        for column in columns
+    table = two_rows(columns)
+    clone(model).partial_fit(table, ["a", "b"]).predict_proba(table)
+
+
+def two_rows(columns: Sequence[Column]) -> pa.Table:
+    """Return a table of two rows that has such columns."""
+    import pyarrow as pa
+
+    cells: dict[Kind, pa.Array] = {
+        "time": pa.array([0, 1], pa.timestamp("us")),
+        "category": pa.array(["a", "b"]),
+        "text": pa.array(["a", "b"]),
+        "number": pa.array([0.0, 1.0]),
+        "sparse": pa.array([[], [(0, 1.0)]], sparse_type()),
     }
-    clone(model).partial_fit(pa.table(cells), ["a", "b"]).predict_proba(pa.table(cells))
+    return pa.table({column.name: cells[column.kind] for column in columns})
 
 
 def _may_close(progress: Progress) -> bool:

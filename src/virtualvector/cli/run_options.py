@@ -26,6 +26,7 @@ class RunOptions(NamedTuple):
     id: tuple[str, ...] | None = None
     weight: str | None = None  # empty: no column has weights
     shards: int | None = None  # of a round; none: one machine learns row after row
+    text: tuple[str, ...] | None = None
 
     def over(self, earlier: RunOptions) -> RunOptions:
         """Return what is given here, and elsewhere what was given earlier."""
@@ -34,7 +35,7 @@ class RunOptions(NamedTuple):
 
     def with_defaults(self) -> RunOptions:
         """Return what holds where nothing was given; the label is found in the source."""
-        return self.over(RunOptions(None, (), (), 0, (), False, 1, False, (), (), ""))
+        return self.over(RunOptions(None, (), (), 0, (), False, 1, False, (), (), "", text=()))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what is given as JSON has it."""
@@ -66,13 +67,14 @@ class RunOptions(NamedTuple):
         """Raise if something is asked of a model that it can no longer do."""
         from virtualvector.cli.model_file import class_texts
 
-        categorical = [column.name for column in model.columns if column.categorical]
-        for name in self.categorical or ():
-            if name not in categorical:
-                raise BadInput(
-                    f"--categorical {name}: the model has not learned it as categorical; expected "
-                    f"some of {', '.join(map(repr, categorical)) or 'none'}, or nothing."
-                )
+        for option, kind, words in (("categorical", "category", "categorical"), ("text",) * 3):
+            there = [column.name for column in model.columns if column.kind == kind]
+            for name in getattr(self, option) or ():
+                if name not in there:
+                    raise BadInput(
+                        f"--{option} {name}: the model has not learned it as {words}; expected "
+                        f"some of {', '.join(map(repr, there)) or 'none'}, or nothing."
+                    )
         learner = model.progress.model
         known = tuple(sorted(class_texts(learner).tolist()))
         if self.classes and not learner.takes_new_classes_ and tuple(sorted(self.classes)) != known:

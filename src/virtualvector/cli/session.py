@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from virtualvector import WideVVMClassifier
 from virtualvector.cli.checkpoint import Checkpoint, ModelFile
 from virtualvector.cli.cluster_options import OnCluster, needing_dask
 from virtualvector.cli.console import compilation_notice, live
@@ -27,6 +28,7 @@ from virtualvector.cli.summary import (
     summarise,
     tell_blocks,
     tell_given_up,
+    tell_learner,
     tell_left_out,
     telling_notes,
     write_json,
@@ -68,6 +70,7 @@ def carry_out(asked: Asked, handling: Handling) -> None:
                 marks.write(asked.sources, start.appends, before.options, start.choice)
             if not quiet:
                 introduce(asked.sources, reader, is_label_asked=asked.options.label is not None)
+                tell_learner(before.progress.model)
             with compilation_notice(quiet):
                 warm_up(before.progress.model, reader.columns)
             with (
@@ -184,6 +187,9 @@ def _open(asked: Asked, start: Start, handling: Handling) -> Reader | ShuffledRe
         label=options.label or (before.label if before else None),
         columns=before.columns if before else None,
         categorical=(options.categorical or ()) if before is None else (),
+        text=(options.text or ()) if before is None else (),
+        find_text=before is None and start.choice.may_be_wide,
+        sparse=True if start.choice.is_wide else None if start.choice.may_be_wide else False,
         ignore=(*(options.ignore or ()), *(options.id or ())),
         weight=options.weight or None,
         missing=options.missing or (),
@@ -209,6 +215,11 @@ def _first(start: Start, reader: Reader | ShuffledReader, handling: Handling) ->
     n_classes = len(declared or reader.first_classes)
     missing = options.missing or None
     model = start.choice.model(reader.columns, n_classes, options.seed or 0, missing)
+    if options.shards is not None and isinstance(model, WideVVMClassifier):
+        raise BadInput(
+            "--workers and --scheduler: a covariance of low rank, as texts and sparse rows have, "
+            "is learned on one machine; expected neither."
+        )
     return Checkpoint(Progress(model, Tally(declared)), label, reader.columns, options)
 
 

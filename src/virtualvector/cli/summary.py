@@ -18,9 +18,11 @@ from virtualvector.streams.schema import AS_ASKED
 from virtualvector.streams.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.cli.checkpoint import Checkpoint
     from virtualvector.streams import Reader
     from virtualvector.streams.shuffle import ShuffledReader
+    from virtualvector.wide.classifier import WideVVMClassifier
 
 _MOST_CLASSES = 10  # that are named
 
@@ -32,6 +34,9 @@ def introduce(source: list[str], reader: Reader | ShuffledReader, is_label_asked
     reason = "as learned before" if is_known else reader.label_reason
     n_categorical = sum(column.categorical for column in reader.columns)
     kinds = f", {n_categorical:,} of them categorical" if n_categorical else ""
+    n_texts = sum(column.text for column in reader.columns)
+    kinds += f", {n_texts:,} of them texts" if n_texts else ""
+    kinds += ", sparse rows" if any(column.n_places for column in reader.columns) else ""
     if n_categorical == len(reader.columns):
         kinds = ", which is categorical" if n_categorical == 1 else ", all categorical"
     hurry = ""
@@ -42,6 +47,18 @@ def introduce(source: list[str], reader: Reader | ShuffledReader, is_label_asked
         f"{called(source)}: {counted(len(reader.columns), 'column')}{kinds}{hurry}. "
         f"Label: {quoted(str(reader.label))}, {reason}."
     )
+
+
+def tell_learner(model: AutoVVMClassifier | WideVVMClassifier) -> None:
+    """Say what learns, if that is no committee."""
+    from virtualvector.wide.classifier import WideVVMClassifier
+
+    if isinstance(model, WideVVMClassifier):
+        points = f" with {counted(model.buffer_size, 'point')}" if model.buffer_size else ""
+        say(
+            f"Learner: linear{points}, with a {model.covariance} covariance of weights (--learner, "
+            "--covariance and --rank choose)."
+        )
 
 
 def called(sources: list[str]) -> str:

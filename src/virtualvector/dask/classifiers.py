@@ -31,7 +31,7 @@ class DaskVVMClassifier(DaskMixin, VVMClassifier):
     client : distributed.Client, optional
         The cluster; by default that of the last client that was made.
     buffer_size, label_noise, margin_noise, merge_pairs, eviction, prior_variance, fit_intercept
-    tol, max_sweeps, class_weight
+    tol, max_sweeps, hedge, class_weight
         As for `VVMClassifier`, which also describes the attributes. There is no half-life: shards
         that forget cannot be pooled.
 
@@ -73,6 +73,7 @@ class DaskVVMClassifier(DaskMixin, VVMClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-10,
         max_sweeps: int = 30,
+        hedge: bool = True,
         class_weight: ClassWeight = None,
     ) -> None:
         self.shards = shards
@@ -86,6 +87,7 @@ class DaskVVMClassifier(DaskMixin, VVMClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_sweeps = max_sweeps
+        self.hedge = hedge
         self.class_weight = class_weight
 
 

@@ -192,11 +192,6 @@ class Tally:
         return between(next(far_enough, BEFORE_ALL), self.now)
 
     @property
-    def stretches(self) -> list[Stretch]:
-        """Means over equal parts of the stream, up to the last moment that is remembered."""
-        return [between(*both) for both in pairwise((BEFORE_ALL, *self.past))]
-
-    @property
     def reliability(self) -> Reliability:
         """What was predicted and what came, in bins of the prediction.
 

@@ -123,8 +123,13 @@ def write_categories(
 
 def cells_of(categories: Categories, known: dict[str, int]) -> NDArray[np.int64]:
     """Return the cell of each category that has no input, -1 for those that have one."""
-    cells = [-1 if c in known else _hash(c) % CELLS for c in categories.categories]
+    cells = [-1 if c in known else cell_of(c) for c in categories.categories]
     return np.array(cells, np.int64)
+
+
+def cell_of(category: str) -> int:
+    """Return the cell of a category that has no input."""
+    return _hash(category) % CELLS
 
 
 def _direction(category: str) -> Array:

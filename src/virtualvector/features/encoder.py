@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from virtualvector.features.categories import (
     CELLS,
+    LENGTH,
     SLOTS,
     Categories,
     allot,
     categories_of,
+    cell_of,
     cells_of,
     first_without,
     write_categories,
@@ -213,8 +215,8 @@ class Encoder:
         >>> from virtualvector.features.encoder import Encoder
         >>> inputs = Encoder([False, True])
         >>> _ = inputs.learn([[1.0, 2.0], ["NO", "SE"]])
-        >>> inputs.row(["DK"]), inputs.places_of(["SE"]), inputs.places_of(["DK"])
-        (array([[0. , 0. , 0. , 0.5]]), [2], None)
+        >>> inputs.row(["DK"])
+        array([[0. , 0. , 0. , 0.5]])
         """
         if not self.categories:
             return np.zeros((1, self.n_inputs))
@@ -223,28 +225,50 @@ class Encoder:
         labels = None if label is None else np.array([label])
         return self._inputs_of_categories(found, labels is not None, labels)
 
-    def places_of(self, categories: Sequence[str]) -> list[int] | None:
-        """Return the inputs of the categories of a row, if that is all there is to it, or None."""
-        each = zip(self.categories.values(), categories, strict=True)
-        places = [known.get(text, -1) for known, text in each]
-        return None if -1 in places or not self.statistics.has_all_inputs else places
+    def entries_of(self, categories: Sequence[str], label: Any = None) -> dict[int, float] | None:
+        """Return the inputs of the categories of one row by their places; with a label, learn it.
 
-    def count_row(self, categories: Sequence[str], label: Any) -> bool:
-        """Learn a row whose categories have `places_of`, if its class was seen; say whether."""
-        number = self.statistics.number_of(label)
-        if self.categories and number is not None:
-            self.statistics = self.statistics.counted(number)
-        elif self.categories and self.most_statistics:
-            return False
-        if "" in categories:
+        As `row`, in less time; None, and nothing is learned, if there would be more inputs, or
+        more to count, than there are.
+
+        Examples
+        --------
+        >>> from virtualvector.features.encoder import Encoder
+        >>> inputs = Encoder([False, True])
+        >>> _ = inputs.learn([[1.0, 2.0], ["NO", "SE"]])
+        >>> inputs.entries_of(["SE"]), inputs.entries_of(["DK"])
+        ({2: 0.5}, None)
+        """
+        entries, cells = {}, {}
+        for (k, known), text in zip(self.categories.items(), categories, strict=True):
+            if text in known:
+                entries[known[text]] = LENGTH
+            elif k in self.statistics.counts and len(known) == SLOTS:
+                cells[k] = cell_of(text)
+            else:
+                return None
+        number = None if label is None else self.statistics.number_of(label)
+        is_new = label is not None and number is None and self.categories and self.most_statistics
+        if is_new or not self.statistics.has_all_inputs:
+            return None
+        written, self.statistics = self.statistics.of_row(cells, number)
+        if label is not None and "" in categories:
             self.missing = self.missing.copy()
             each = zip(self.categories, categories, strict=True)
             self.missing[[k for k, text in each if text == ""]] += 1
-        return True
+        for row, k in enumerate(self.categories if label is not None else ()):
+            if k in cells and not self.seen[row, cells[k]]:
+                self.seen = self.seen.copy()
+                self.seen[row, cells[k]] = True
+        return entries | written
 
     def scaled_row(self, numbers: Sequence[float], learn: bool) -> Array:
         """Return the inputs of the numbers of one row; they are learned, if so."""
         return self._scaled([[number] for number in numbers], learn)
+
+    def scaled_rows(self, rows: Array) -> Array:
+        """Return the inputs of rows of nothing but numbers, by what is known, as `scale` does."""
+        return self._scaled(rows.T, learn=False)
 
     def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
         """Return the same with columns that come after so many rows, all of which lacked them.
@@ -336,7 +360,7 @@ class Encoder:
             for number in (parts[k] if self.times[k] else (columns[k],))
         ]
 
-    def _scaled(self, numbers: Sequence[Any], learn: bool) -> Array:
+    def _scaled(self, numbers: Sequence[Any] | Array, learn: bool) -> Array:
         rows = np.ascontiguousarray(np.transpose(numbers), dtype=np.float64)
         if learn:
             more = np.isnan(rows).sum(axis=0)

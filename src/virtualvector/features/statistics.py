@@ -60,7 +60,7 @@ class Statistics(NamedTuple):
         return known.index(label) if label in known else None
 
     def counted(self, number: int) -> Statistics:
-        """Return the same with one more row of a class, whose categories all have inputs."""
+        """Return the same with one more row of a class among all rows."""
         totals = self.totals.copy()
         totals[0] += 1.0
         if 1 <= number < len(totals):
@@ -103,19 +103,40 @@ class Statistics(NamedTuple):
     ) -> Statistics:  # fmt: skip
         """Write the statistics of each row as inputs; count the rows, if it is said what came."""
         counts, totals = dict(self.counts), self.totals.copy()
-        learn, numbers = came is not None, np.zeros(0, np.int64) if came is None else came
-        for k, table in self.counts.items():
+        for k in self.counts:
             cells = cells_of(found[k], known[k])[found[k].which]
-            table = table.copy() if learn and np.any(cells >= 0) else table
-            counts[k], totals = table, self.totals.copy()
-            written = np.empty((len(cells), table.shape[1] - 1))
-            target_statistics(cells, numbers, table, totals, learn, written)
+            written, counts[k], totals = self._of_column(k, cells, came)
             places = list(self.places.get(k, ()))
             inputs[:, places] = written[:, : len(places)]
-        if learn and not counts:
-            totals += np.bincount(numbers, minlength=len(totals))[: len(totals)]
-            totals[0] = self.totals[0] + len(numbers)
-        return self._replace(counts=counts, totals=totals) if learn else self
+        if came is not None and not counts:
+            totals += np.bincount(came, minlength=len(totals))[: len(totals)]
+            totals[0] = self.totals[0] + len(came)
+        return self if came is None else self._replace(counts=counts, totals=totals)
+
+    def of_row(
+        self, cells: dict[int, int], number: int | None
+    ) -> tuple[dict[int, float], Statistics]:
+        """Return the inputs of one row by their places; count it, if it is of a known class.
+
+        The cells are those of the columns in which the row has a category without an input.
+        """
+        came = None if number is None else np.array([number])
+        counts, written = dict(self.counts), dict[int, float]()
+        for k, cell in cells.items():
+            of_column, counts[k], _ = self._of_column(k, np.array([cell]), came)
+            written |= dict(zip(self.places.get(k, ()), of_column[0].tolist(), strict=False))
+        return written, self if number is None else self.counted(number)._replace(counts=counts)
+
+    def _of_column(
+        self, k: int, cells: NDArray[np.int64], came: NDArray[np.int64] | None
+    ) -> tuple[Array, Array, Array]:
+        """Return the statistics of rows in a column, and the counts and totals after them."""
+        learn, numbers = came is not None, cells[:0] if came is None else came
+        table, totals = self.counts[k], self.totals.copy()
+        table = table.copy() if learn and np.any(cells >= 0) else table
+        written = np.empty((len(cells), table.shape[1] - 1))
+        target_statistics(cells, numbers, table, totals, learn, written)
+        return written, table, totals
 
 
 def _padded(counts: Array, width: int) -> Array:

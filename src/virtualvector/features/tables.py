@@ -178,11 +178,15 @@ def _missing(kind: Kind, n_rows: int) -> Any:
 
 
 def categorical_columns(
-    categorical: Any, n_columns: int, labels: Sequence[str] | None, may_come: bool = False
+    categorical: Any,
+    n_columns: int,
+    labels: Sequence[str] | None,
+    may_come: bool = False,
+    what: str = "categorical_features",
 ) -> list[bool]:
     """Return which columns are categorical, told by their labels, by their places, or by a mask.
 
-    If columns ``may_come`` later, a label need not be there.
+    If columns ``may_come`` later, a label need not be there. ``what`` is what tells it, for errors.
 
     Examples
     --------
@@ -200,9 +204,7 @@ def categorical_columns(
     for each in chosen.tolist():
         if each not in there and not (by_label and may_come):
             known = there if by_label else f"0 to {n_columns - 1}"
-            raise ValueError(
-                f"categorical_features has {each!r}; expected columns of X, which are {known}."
-            )
+            raise ValueError(f"{what} has {each!r}; expected columns of X, which are {known}.")
     return [each in chosen for each in there] if len(chosen) else [False] * n_columns
 
 

@@ -26,10 +26,8 @@ _FARTHEST = 40.0  # Φ(−40) is below the smallest double
 _LARGEST = 1e60  # what is left beyond margins like this is too narrow for products of doubles
 _THINNEST = 1e-20  # stands for q at ρ = ±1: far below the q of any other double, yet divisible
 
-# An absolute error near 1e-16 is good enough for the logarithm of a probability down to here, ...
-_LOG_IS_SAFE = 1e-3
-# ... and for the variance of what is left in the quadrant down to here: a density of at most
-# 0.4/Φ₂ cannot be narrow.
+# An absolute error near 1e-16 is good enough for the variance of what is left in the quadrant down
+# to here: a density of at most 0.4/Φ₂ cannot be narrow.
 _MOMENTS_ARE_SAFE = 0.1
 
 # What is e⁻⁴⁰ below the peak of an integrand does not count. A panel of 20 nodes integrates a
@@ -267,30 +265,6 @@ def _quadrant_by_quadrature(
         ab / total - a1 * b1,
         b2 / total - b1 * b1,
     )
-
-
-@compiled
-def log_bivariate_cdf(x: float, y: float, correlation: float) -> float:
-    """Logarithm of Φ₂(x, y; ρ) over the whole plane, as accurate as Φ₂ can be relative to itself.
-
-    It is −∞ only where the quadrant is empty: ρ = −1 and x + y ≤ 0. Beyond ±1e60, x and y count as
-    ±1e60.
-
-    Examples
-    --------
-    >>> round(log_bivariate_cdf(-40.0, -40.0, 0.0), 8)  # 2 log Φ(−40)
-    -1609.21688403
-    >>> round(log_bivariate_cdf(-40.0, -40.0, 1.0), 8)  # log Φ(−40)
-    -804.60844201
-    """
-    probability = bivariate_cdf(x, y, correlation)
-    if probability > _LOG_IS_SAFE:
-        return math.log(probability)
-    if correlation <= -1.0 and x + y <= 0.0:
-        return -math.inf
-    x = min(max(x, -_LARGEST), _LARGEST)
-    y = min(max(y, -_LARGEST), _LARGEST)
-    return _quadrant_by_quadrature(min(x, y), max(x, y), correlation)[0]
 
 
 @compiled

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from virtualvector.jit.compiled import compiled, noalias
+from virtualvector.jit.compiled import noalias
 from virtualvector.types import Array
 
 _TAU = 2.0 * math.pi
@@ -39,10 +39,3 @@ def write_fourier_row(phases: Array, scale: float, out: Array) -> None:
         second = cosine if swapped else sine
         out[k] = -length * first if 0.5 < quarters < 2.5 else length * first
         out[n + k] = -length * second if quarters > 1.5 else length * second
-
-
-@compiled
-def write_fourier_features(phases: Array, scale: float, out: Array) -> None:
-    """Do so for each row."""
-    for t in range(phases.shape[0]):
-        write_fourier_row(phases[t], scale, out[t])

@@ -90,6 +90,33 @@ def scale_rows(
 
 
 @compiled
+def scale_entries(
+    starts: IntArray, places: IntArray, values: Array, counts: Array, squares: Array, learn: bool,
+    scaled: Array,
+) -> None:  # fmt: skip
+    """Write x/√(mean of x²) of each entry of sparse rows, by those before it and itself.
+
+    The mean is over entries that are not zero, so that zeros stay zeros, and what is always the
+    same becomes ±1. One beyond four times the root is taken to be there. If ``learn``, each row is
+    remembered in ``counts`` and ``squares`` before the next.
+    """
+    for t in range(starts.shape[0] - 1):
+        for k in range(starts[t], starts[t + 1]):
+            place = places[k]
+            value = min(max(values[k], -LARGEST), LARGEST)
+            count = min(counts[place] + 1.0, LONGEST_MEMORY)
+            square = value * value
+            if count > _FIRST:
+                square = min(square, _EDGE * _EDGE * squares[place])
+            square = squares[place] + (square - squares[place]) / count
+            root = math.sqrt(square)
+            scaled[k] = min(max(value / root, -_EDGE), _EDGE) if root > 0.0 else 0.0
+            if learn:
+                counts[place] = count
+                squares[place] = square
+
+
+@compiled
 def count_missing(rows: Array, missing: IntArray) -> None:
     """Count missing values, column by column."""
     for t in range(rows.shape[0]):

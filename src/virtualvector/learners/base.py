@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.concurrency import learned_whole, of_one_moment
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
 from virtualvector.learners.columns import CONSTRAINT
+from virtualvector.learners.hedge import hedged
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.rows import LinearRows
@@ -85,6 +86,10 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         """Say how to run EP before the posterior is read, if learning leaves that to then."""
         return None
 
+    def _beside(self) -> Settings | None:
+        """Say how the one beside it learns, if predictions are hedged."""
+        return None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn labelled rows from scratch, in one pass, in a random order; see ``shuffle``.
 
@@ -130,7 +135,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
             The class of each row.
         classes : array-like, optional
             All classes that will ever come, in the first call. Without it they are taken as they
-            come, as if they had been known from the start; that costs one more posterior.
+            come, as if they had been known from the start; that costs one more posterior. Only a
+            hedge of three classes or more knows the difference: what was not said is no evidence.
         sample_weight : array-like of shape (n_rows,), optional
             The weight of each row, as for `fit`.
 
@@ -198,34 +204,6 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
             twin._keep(posterior)
             return Predictions(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
-    def with_more_features(self, n_more: int) -> Self:
-        """Return the same classifier for rows with more columns, behind those that it knows.
-
-        It is as if all rows so far had had zeros there: the new weights have their prior.
-
-        Parameters
-        ----------
-        n_more : int
-            How many more columns.
-
-        Examples
-        --------
-        >>> from virtualvector import ADFClassifier
-        >>> narrow = ADFClassifier(margin_noise=1.0).fit([[1.0], [-1.0], [2.0]], [1, 0, 1])
-        >>> wide = narrow.with_more_features(1)
-        >>> wide.predict_proba([[1.0, 0.0], [1.0, 3.0]])[:, 1].round(3)
-        array([0.813, 0.641])
-        """
-        check_is_fitted(self)
-        if n_more < 0:
-            raise ValueError(f"found n_more = {n_more}; expected 0 or more")
-        if hasattr(self, "feature_names_in_"):
-            raise ValueError(
-                f"{type(self).__name__} has learned columns with names; expected arrays, whose "
-                "columns have none, if more are to come; or new_columns='add'"
-            )
-        return self._widened(n_more)
-
     def _more(
         self, X: Any, y: Any, classes: Any, sample_weight: Any
     ) -> tuple[OneVsRest, Array, Labels, Repetitions]:
@@ -234,7 +212,6 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         declared = None if classes is None else checked_classes(classes)
         if not first:
             check_same_classes(declared, self.classes_)
-        if not first:
             wider, X = self._with_all_columns(X, learn=True)
             self.__dict__.update(wider.__dict__)
         rows, labels = checked_rows_and_labels(self, X, y, reset=first)
@@ -250,7 +227,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         # What is learned is read in the units it was learned in, even if parameters change later.
         self._scale = float(np.sqrt(self.prior_variance))
         n_weights = rows.shape[1] + bool(self.fit_intercept)
-        return OneVsRest.prior(n_weights, self._settings(), self._settling(), classes)
+        known = OneVsRest.prior(n_weights, self._settings(), self._settling(), classes)
+        return hedged(known, self._beside())
 
     def _learn(
         self,
@@ -281,7 +259,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         """Return the probability of each class for each row, averaged over the posterior.
 
         With two classes it is ε + (1−2ε)Φ(mᵀx/√(xᵀVx + s²)). More classes have one such number
-        p each; that it is one class and none of the others is proportional to p/(1 − p).
+        p each; that it is one class and none of the others is proportional to p/(1 − p). If it is
+        hedged, what is said is averaged with what ADF says, by the evidence of both.
         """
         check_is_fitted(self)
         route = self._route
@@ -305,8 +284,9 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
     def decision_function(self, X: Any) -> Array:
         """Return a score that orders rows as their probabilities do, without saturating.
 
-        With two classes it is mᵀx/√(xᵀVx + s²), positive for the second class; with more, the
-        log-odds of each class against the others, one column each.
+        With two classes it is mᵀx/√(xᵀVx + s²), positive for the second class, or if predictions
+        are hedged, its log-odds without label noise; with more, the log-odds of each class against
+        the others, one column each.
         """
         check_is_fitted(self)
         model, X = self._with_all_columns(X)
@@ -381,11 +361,11 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         return {"rows": self.n_seen_} | counters(self._posterior.states)
 
     def _check_learned(self) -> Labels:
-        n_weights, expected = self._posterior.check(), self.n_features_in_ + self.fit_intercept
+        known = self._posterior
+        n_weights, expected = known.check(), self.n_features_in_ + self.fit_intercept
         if n_weights != expected:
             raise ValueError(f"found {n_weights} weights; expected {expected}, as parameters say")
-        known = self._posterior
-        changed = known.differences(self._settings(), self._settling())
+        changed = known.differences(self._settings(), self._settling(), self._beside())
         if float(np.sqrt(self.prior_variance)) != self._scale:
             changed.append("prior_variance")
         if changed:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,6 +19,7 @@ from virtualvector.posterior import (
     Events,
     Gaussian,
     LowRankState,
+    Predictor,
     Settings,
     empty_low_rank_state,
     empty_state,
@@ -89,13 +92,15 @@ class OneVsRest:
                 raise ValueError("found posteriors of different weights or rows; expected the same")
         return n_weights
 
-    def differences(self, settings: Settings, settling: Settings | None) -> list[str]:
+    def differences(
+        self, settings: Settings, settling: Settings | None, beside: Settings | None = None
+    ) -> list[str]:
         """Return the names of settings that are others than what was learned with."""
         known = self.settings._asdict()
         found = [name for name, value in settings._asdict().items() if value != known[name]]
-        return found + ["settling"] * (settling != self.settling)
+        return found + ["settling"] * (settling != self.settling) + ["hedge"] * (beside is not None)
 
-    def learn(self, rows: Array, labels: Labels, powers: Array = WHOLE) -> OneVsRest:
+    def learn(self, rows: Array, labels: Labels, powers: Array = WHOLE) -> Self:
         """Learn labelled rows in their order, or the likelihoods of rows to powers up to one."""
         known = self
         start = 0
@@ -109,24 +114,24 @@ class OneVsRest:
                     start = stop
         return known._learn(rows[start:], labels[start:], powers[start:])
 
-    def _learn(self, rows: Array, labels: Labels, powers: Array) -> OneVsRest:
-        if len(rows) == 0:
-            return self
-        unseen = self._unseen_after(rows, powers)
-        if len(self.classes) < 2:
-            if unseen is None:
-                (state,) = self.states
-                unseen, _ = learned(state, rows, np.full(len(rows), -1.0), self.settings, powers)
-                return replace(self, states=(unseen,))
-            return replace(self, states=(unseen,), unseen=unseen)
-        states = tuple(state for state, _ in self._learn_each(rows, self._signs(labels), powers))
-        return replace(self, states=states, unseen=unseen)
+    def _learn(self, rows: Array, labels: Labels, powers: Array) -> Self:
+        return self if len(rows) == 0 else self.learn_known(rows, labels, powers)[0]
 
-    def _unseen_after(self, rows: Array, powers: Array) -> AnyState | None:
-        """Return what is known of classes that may still come once rows are learned."""
-        if self.unseen is None:
-            return None
-        return learned(self.unseen, rows, np.full(len(rows), -1.0), self.settings, powers)[0]
+    def learn_known(self, rows: Array, labels: Labels, powers: Array = WHOLE) -> tuple[Self, Array]:
+        """Learn labelled rows of known classes; also return the margins that they had before."""
+        if len(self.classes) < 2:  # whatever they are, they are not of the class that comes next
+            (state,) = self.states
+            state, events = learned(state, rows, np.full(len(rows), -1.0), self.settings, powers)
+            after = self.with_states((state,), None if self.unseen is None else state)
+            return after, -events.margin[:, np.newaxis]
+        unseen = self.unseen
+        if unseen is not None:
+            unseen, _ = learned(unseen, rows, np.full(len(rows), -1.0), self.settings, powers)
+        signs = self._signs(labels)
+        each = self._learn_each(rows, signs, powers)
+        margins = signs * [events.margin for _, events in each]
+        after = self.with_states(tuple(state for state, _ in each), unseen)
+        return after, np.ascontiguousarray(margins.T)
 
     def _learn_each(
         self, rows: Array, signs: Array, powers: Array
@@ -157,24 +162,17 @@ class OneVsRest:
 
     def predict_then_learn(
         self, rows: Array, labels: Labels, powers: Array = WHOLE
-    ) -> tuple[OneVsRest, Predictions]:
+    ) -> tuple[Self, Predictions]:
         """Learn labelled rows of known classes; also return what was said of each before."""
-        if len(self.classes) < 2:
-            return self._learn(rows, labels, powers), self.predict(rows)
-        if self.settling is not None:
+        if self.settling is not None and len(self.classes) > 1:
             return self._row_by_row(rows, labels, powers)
-        unseen = self._unseen_after(rows, powers)
-        signs = self._signs(labels)
-        learned = self._learn_each(rows, signs, powers)
-        margins = signs * [events.margin for _, events in learned]
-        margins = np.ascontiguousarray(margins.T)
+        after, margins = self.learn_known(rows, labels, powers)
+        if len(self.classes) < 2:
+            return after, self.predict(rows)
         likely = np.argmax(self._class_scores(margins), axis=1)
-        predicted = Predictions(self.classes[likely], self.probabilities_of(margins))
-        return replace(self, states=tuple(state for state, _ in learned), unseen=unseen), predicted
+        return after, Predictions(self.classes[likely], self.probabilities_of(margins))
 
-    def _row_by_row(
-        self, rows: Array, labels: Labels, powers: Array
-    ) -> tuple[OneVsRest, Predictions]:
+    def _row_by_row(self, rows: Array, labels: Labels, powers: Array) -> tuple[Self, Predictions]:
         """As `predict_then_learn`, where EP has to run before each prediction."""
         known = self
         predicted = np.empty((len(rows), len(self.classes)))
@@ -189,7 +187,7 @@ class OneVsRest:
         """The class that each posterior is about."""
         return self.classes[1:] if len(self.classes) <= 2 else self.classes
 
-    def welcome(self, label: Labels) -> OneVsRest:
+    def welcome(self, label: Labels) -> Self:
         """Add a class that has not been seen so far."""
         assert self.unseen is not None
         classes = np.unique(np.concatenate([self.classes, label])) if len(self.classes) else label
@@ -203,11 +201,24 @@ class OneVsRest:
             states.insert(place, self.unseen)
         return replace(self, classes=classes, states=tuple(states))
 
-    def with_states(self, states: tuple[AnyState, ...], unseen: AnyState | None) -> OneVsRest:
+    def with_states(self, states: tuple[AnyState, ...], unseen: AnyState | None) -> Self:
         """Return the same classes with posteriors that have learned more."""
         return replace(self, states=states, unseen=unseen)
 
-    def with_more_weights(self, at: int, n_more: int) -> OneVsRest:
+    def with_settings(self, settings: Settings, beside: Settings | None = None) -> Self:
+        """Return the same, which learns in another way from now on."""
+        return replace(self, settings=settings)
+
+    def with_classes(self, classes: Labels) -> Self:
+        """Return the same for equal classes of maybe another type."""
+        return replace(self, classes=classes)
+
+    def each(self, change: Callable[[AnyState], AnyState]) -> Self:
+        """Return the same with every posterior changed."""
+        unseen = None if self.unseen is None else change(self.unseen)
+        return self.with_states(tuple(map(change, self.states)), unseen)
+
+    def with_more_weights(self, at: int, n_more: int) -> Self:
         """Return the same for rows with more columns at a place, of which nothing is known."""
 
         def wider(state: AnyState) -> AnyState:
@@ -215,6 +226,12 @@ class OneVsRest:
 
         unseen = None if self.unseen is None else wider(self.unseen)
         return self.with_states(tuple(wider(state) for state in self.states), unseen)
+
+    def before_the_first_row(self) -> Self:
+        """Return what was known of the same classes at first."""
+        n_weights = len(self.states[0].mean)
+        prior = OneVsRest.prior(n_weights, self.settings, self.settling, self.classes)
+        return self.with_states(prior.states, None if self.unseen is None else prior.states[0])
 
     @computed_once
     def settled(self) -> tuple[AnyState, ...]:
@@ -275,9 +292,28 @@ class OneVsRest:
         write_each_probabilities(margins, self.settings.label_noise, probabilities)
         return probabilities
 
+    def predicting(self) -> Callable[[Array, Array], None]:
+        """Return what writes the same for dense rows, time and again, in memory that is made once.
+
+        Not for several threads at once.
+        """
+        noise = self.settings.label_noise
+        predictors = [Predictor(state, self.settings.margin_noise) for state in self.settled]
+
+        def write(rows: Array, out: Array) -> None:
+            margins = np.array([predictor.margins(rows) for predictor in predictors])
+            margins = np.ascontiguousarray(margins.T)
+            write_each_probabilities(margins, noise, out)
+
+        return write
+
     def log_probabilities(self, rows: Array) -> Array:
         """Return the logarithm of each probability, also of those too small for a number."""
-        logarithms: Array = log_softmax(self._class_scores(self.margins(rows)), axis=1)
+        return self.log_probabilities_of(self.margins(rows))
+
+    def log_probabilities_of(self, margins: Array) -> Array:
+        """Return the same, given the standardised margins."""
+        logarithms: Array = log_softmax(self._class_scores(margins), axis=1)
         return logarithms
 
     def _class_scores(self, margins: Array) -> Array:

@@ -8,19 +8,14 @@ somebody else may hold. A `Route` has memory of its own, in which single rows ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import TakesTurns, Turn, refuse
 from virtualvector.learners.columns import ERROR
-from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.learners.sparse_rows import SparseRow
-from virtualvector.posterior import Engine, copy_state
 from virtualvector.types import Array, Labels
 
 Known = TypeVar("Known")
@@ -146,110 +141,6 @@ class Route(ABC, Generic[Known]):
     @abstractmethod
     def _finish(self) -> None:
         """Learn the last row to the end, if that was interrupted."""
-
-
-class OnlinePosterior(Route[OneVsRest]):
-    """The posteriors of a learner, which learn rows of numbers.
-
-    Rows are checked by the kernels that use them. When an interrupt comes, all posteriors learn the
-    row, unless none of them has begun to.
-
-    Parameters
-    ----------
-    known : OneVsRest
-        What has been learned.
-    n_columns : int
-        Of the rows.
-    names : tuple of str
-        Those of the columns, if they have any.
-    """
-
-    _table: Any
-    _row: Any
-    _sign: Any
-    _engines: list[Engine]
-    _unseen: Engine | None
-
-    def __init__(self, known: OneVsRest, n_columns: int, names: tuple[str, ...]) -> None:
-        # Some learners have to run EP before a posterior is read.
-        super().__init__(known, known.classes, names, can_predict=known.settling is None)
-        self._classes = known.with_states((), None)
-        self._n_columns, self.takes_sparse = n_columns, known.settings.rank >= 0
-        self.parameters: list[Any] | None = None  # of the learner, when last found valid
-
-    def _open(self, known: OneVsRest) -> None:
-        signs, self._table = np.empty(1), np.empty((1, self._n_columns))
-        # Python's own views are faster, and take nothing but numbers of the same type and shape.
-        self._row, self._sign = self._table[0].data, signs.data
-        if self.takes_sparse:
-            self._row = SparseRow(self._n_columns)
-            self._table = self._row.rows
-
-        def own(state: Any) -> Engine:
-            return Engine(copy_state(state), known.settings, self._table, signs)
-
-        self._engines = [own(state) for state in known.states]
-        self._unseen = None if known.unseen is None else own(known.unseen)
-        self._first, self._is_binary = self._engines[0], len(self._engines) == 1
-        self._only = self._first if self._is_binary and self._unseen is None else None
-
-    def _copied(self) -> OneVsRest:
-        unseen = None if self._unseen is None else copy_state(self._unseen.state)
-        states = tuple(copy_state(each.state) for each in self._engines)
-        return self._classes.with_states(states, unseen)
-
-    def _write(self, row: Any, place: int | None) -> bool:
-        try:
-            self._row[:] = row
-        except (TypeError, ValueError):  # no array of float64
-            if isinstance(row, Mapping) or issparse(row):
-                raise
-            other = np.asarray(row)
-            if other.shape != self._row.shape or other.dtype.kind not in "fiub":
-                raise ValueError(
-                    f"found a row of shape {other.shape} and type {other.dtype}; expected "
-                    f"{len(self._row)} numbers"
-                ) from None
-            self._row[:] = other.astype(np.float64)
-        return True
-
-    def _learn_written(self) -> bool:
-        if self._only is not None:
-            self._sign[0] = 1.0 if self._place else -1.0
-            self._only.learn()
-        else:
-            self._learn_after(self._first.n_seen)
-        return True
-
-    def _predict_written(self) -> Array:
-        first = self._first
-        margin = first.predict()
-        if margin != margin:
-            raise ValueError("found nan or infinity in the row; expected finite numbers")
-        if self._is_binary:
-            return np.array(first.probabilities)
-        margins = [[margin, *(each.predict() for each in self._engines[1:])]]
-        several: Array = self._classes.probabilities_of(np.array(margins))[0]
-        return several
-
-    def _finish(self) -> None:
-        everyone = [*self._engines, *(() if self._unseen is None else (self._unseen,))]
-        for learning in everyone:
-            learning.finish()
-        self._learn_after(max(learning.n_seen for learning in everyone) - 1)
-
-    def _learn_after(self, rows: int) -> None:
-        """Let those posteriors learn the row that have learned only as many rows before it."""
-        # Of two classes only the second has a posterior.
-        for k, learning in enumerate(self._engines, start=int(self._is_binary)):
-            self._learn(learning, rows, k == self._place)
-        if self._unseen is not None:
-            self._learn(self._unseen, rows, False)
-
-    def _learn(self, learning: Engine, rows: int, is_it: bool) -> None:
-        if learning.n_seen == rows:
-            self._sign[0] = 1.0 if is_it else -1.0
-            learning.learn()
 
 
 class TakesRows(TakesTurns, BaseEstimator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import pool as pool_states
 from virtualvector.posterior.pooling import content_of
@@ -40,7 +42,7 @@ def pooled(
         check_alike(_described(given[0]), _described(model), names[0], name)
     posteriors = _of_same_classes([model._posterior for model in given], names)
     shards = posteriors[: len(models)]
-    start = posteriors[-1] if common is not None else _prior_of(shards[0])
+    start = posteriors[-1] if common is not None else shards[0].before_the_first_row()
     _check_news(shards, start, names, common_name)
     result: Model = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
@@ -69,7 +71,13 @@ def multiplied(shards: Sequence[OneVsRest], start: OneVsRest) -> OneVsRest:
     unseen = None
     if all(known.unseen is not None for known in (start, *shards)):
         unseen = together([shard.unseen for shard in shards], start.unseen)
-    return shards[0].with_states(states, unseen)
+    known = shards[0].with_states(states, unseen)
+    if not (isinstance(known, Hedged) and isinstance(start, Hedged)):
+        return known
+    hedges = [shard for shard in shards if isinstance(shard, Hedged)]
+    # What each has gained adds up, in no order: sums of floats would depend on it.
+    lead = math.fsum([start.lead, *(gain for s in hedges for gain in (s.lead, -start.lead))])
+    return replace(known, beside=multiplied([s.beside for s in hedges], start.beside), lead=lead)
 
 
 def of_all_classes(known: OneVsRest, classes: Labels) -> OneVsRest:
@@ -83,7 +91,7 @@ def of_all_classes(known: OneVsRest, classes: Labels) -> OneVsRest:
 def _of_same_classes(known: Sequence[OneVsRest], names: Sequence[str]) -> list[OneVsRest]:
     """Return all with the classes of all, or raise for the first that cannot have one."""
     classes = classes_of_all(known, names)
-    return [replace(of_all_classes(each, classes), classes=classes) for each in known]
+    return [of_all_classes(each, classes).with_classes(classes) for each in known]
 
 
 def classes_of_all(known: Sequence[OneVsRest], names: Sequence[str]) -> Labels:
@@ -109,13 +117,6 @@ def classes_of_all(known: Sequence[OneVsRest], names: Sequence[str]) -> Labels:
 
 def _kind(classes: Labels) -> str:
     return next((name for name, kinds in _KINDS.items() if classes.dtype.kind in kinds), "other")
-
-
-def _prior_of(known: OneVsRest) -> OneVsRest:
-    """Return what was known of the same classes before the first row."""
-    n_weights = len(known.states[0].mean)
-    prior = OneVsRest.prior(n_weights, known.settings, known.settling, known.classes)
-    return prior if known.unseen is None else prior.with_states(prior.states, prior.states[0])
 
 
 def _checked(model: Model, name: str) -> Model:

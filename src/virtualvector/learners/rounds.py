@@ -90,9 +90,7 @@ def cut(start: int, stop: int, shards: int) -> list[Span]:
 
 def begun(model: Model) -> Model:
     """Return the model that a shard goes on from: the same Gaussian, with no points of its own."""
-    known = model._posterior
-    unseen = None if known.unseen is None else shard_start(known.unseen)
-    return _with(model, known.with_states(tuple(map(shard_start, known.states)), unseen))
+    return _with(model, model._posterior.each(shard_start))
 
 
 def ended(model: Model, shards: Sequence[Model]) -> Model:

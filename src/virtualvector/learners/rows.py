@@ -11,11 +11,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.dataframes import is_table, labels_of
 from virtualvector.learners.columns import ADD, check_width, new_labels
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.learners.online import OnlinePosterior, TakesRows
+from virtualvector.learners.online import TakesRows
+from virtualvector.learners.online_posterior import OnlinePosterior, route_of
 from virtualvector.learners.sparse_rows import sparse_table
 from virtualvector.learners.validation import checked_rows
 from virtualvector.types import Labels
@@ -39,7 +41,7 @@ class LinearRows(TakesRows):
 
     def _begin_route(self, known: OneVsRest) -> None:
         names = tuple(self.__dict__.get("feature_names_in_", ()))
-        self._route = OnlinePosterior(known, self.n_features_in_, names)
+        self._route = route_of(known, self.n_features_in_, names)
 
     def _row(self, route: OnlinePosterior, x: Any) -> Any:
         if not isinstance(x, Mapping):
@@ -95,6 +97,34 @@ class LinearRows(TakesRows):
         rows = np.zeros((len(numbers), len(names)))
         rows[:, [names.index(label) for label in labels]] = numbers
         return model, _table(rows.T, names)
+
+    def with_more_features(self, n_more: int) -> Self:
+        """Return the same classifier for rows with more columns, behind those that it knows.
+
+        It is as if all rows so far had had zeros there: the new weights have their prior.
+
+        Parameters
+        ----------
+        n_more : int
+            How many more columns.
+
+        Examples
+        --------
+        >>> from virtualvector import ADFClassifier
+        >>> narrow = ADFClassifier(margin_noise=1.0).fit([[1.0], [-1.0], [2.0]], [1, 0, 1])
+        >>> wide = narrow.with_more_features(1)
+        >>> wide.predict_proba([[1.0, 0.0], [1.0, 3.0]])[:, 1].round(3)
+        array([0.813, 0.641])
+        """
+        check_is_fitted(self)
+        if n_more < 0:
+            raise ValueError(f"found n_more = {n_more}; expected 0 or more")
+        if hasattr(self, "feature_names_in_"):
+            raise ValueError(
+                f"{type(self).__name__} has learned columns with names; expected arrays, whose "
+                "columns have none, if more are to come; or new_columns='add'"
+            )
+        return self._widened(n_more)
 
     def _widened(self, n_more: int, names: Sequence[str] = (), learn: bool = False) -> Self:
         """Return the same for rows with more columns behind those known: so far zeros."""

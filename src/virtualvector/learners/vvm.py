@@ -8,6 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.learners.columns import ERROR
+from virtualvector.learners.hedge import Hedged
+from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import Settings, presets
 from virtualvector.types import ClassWeight
 
@@ -58,6 +60,13 @@ class VVMClassifier(BayesianLinearClassifier):
         weights; with a half-life, no points.
     rank : int, default=20
         The number of those directions: more of them, better predictions.
+    hedge : bool, default=True
+        With label noise, and points: whether an `ADFClassifier` with the same parameters learns the
+        same rows beside it, and predictions are the average of the two by their evidence. The total
+        log-loss of a stream is then at most log 2 above that of the better one, whatever the rows:
+        where a plane does not separate them up to label noise, points alone may do harm. Weights,
+        points and evidence are those of VVM all the same. False: the paper's method alone. Without
+        label noise it makes no difference.
     class_weight : dict or "balanced", optional
         The weights of classes, by which those of rows are multiplied; one that is not in the dict
         has 1. "balanced" makes all classes count alike, in `fit` only. Probabilities are then those
@@ -88,7 +97,7 @@ class VVMClassifier(BayesianLinearClassifier):
     n_seen_ : int
         The number of rows learned.
     log_evidence_ : float, or ndarray of shape (n_classes,)
-        The log-probability of all labels, each predicted before it was learned.
+        The log-probability of all labels, each predicted before it was learned, by VVM alone.
     counters_ : dict
         How often points were evicted, merged or ignored, the sweeps of EP, the divergence lost.
     n_features_in_ : int
@@ -118,7 +127,10 @@ class VVMClassifier(BayesianLinearClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BayesianLinearClassifier._parameter_constraints,
         "eviction": [StrOptions({"divergence", "margin"})],
+        "hedge": ["boolean"],
     }
+
+    _learned: ClassVar[dict[str, Any]] = {"posterior": OneVsRest | Hedged, "scale": float}
 
     def __init__(
         self,
@@ -135,6 +147,7 @@ class VVMClassifier(BayesianLinearClassifier):
         half_life: float | None = None,
         covariance: str = "full",
         rank: int = 20,
+        hedge: bool = True,
         class_weight: ClassWeight = None,
         new_columns: str = ERROR,
         shuffle: bool = True,
@@ -152,6 +165,7 @@ class VVMClassifier(BayesianLinearClassifier):
         self.half_life = half_life
         self.covariance = covariance
         self.rank = rank
+        self.hedge = hedge
         self.class_weight = class_weight
         self.new_columns = new_columns
         self.shuffle = shuffle
@@ -166,3 +180,7 @@ class VVMClassifier(BayesianLinearClassifier):
             tolerance=self.tol,
             max_sweeps=self.max_sweeps,
         )
+
+    def _beside(self) -> Settings | None:
+        is_due = self.hedge and self.label_noise > 0.0 and self.buffer_size > 0
+        return presets.adf(self._noise) if is_due else None

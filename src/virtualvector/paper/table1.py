@@ -85,7 +85,7 @@ class Table1(Experiment):
             ("ep", N_LEARNED): EPClassifier(**noise._asdict()),
         }
         for size in BUFFER_SIZES:
-            learners["vvm", size] = VVMClassifier(size, **noise._asdict())
+            learners["vvm", size] = VVMClassifier(size, hedge=False, **noise._asdict())
             learners["window_ep", size] = WindowEPClassifier(size, **noise._asdict())
         records = []
         for (learner, size), model in learners.items():

@@ -140,10 +140,13 @@ def _header_of(model: SavableMixin, about: dict[str, Any] | None) -> Header:
 def _with_later_ones(kind: type[SavableMixin], header: Header) -> dict[str, Any]:
     """Return parameters; those that came after a file was written, as usual.
 
-    Before format 4 `fit` did not shuffle rows; what it has learned is as if it always had.
+    Before format 4 `fit` did not shuffle rows; what it has learned is as if it always had. Before
+    format 7 nothing was hedged, and what has learned so goes on so.
     """
     usual = kind().get_params(deep=False)
     later: dict[str, Any] = {"class_weight": None}
+    if header.format < 7 and "hedge" in usual:
+        later["hedge"] = False
     if header.format < 6:
         later["new_columns"] = "error"
         later |= {name: usual[name] for name in ("covariance", "rank") if name in usual}

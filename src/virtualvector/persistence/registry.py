@@ -163,9 +163,11 @@ def _learner(name: str) -> type[SavableMixin]:
         VVMClassifier,
         WindowEPClassifier,
     )
+    from virtualvector.wide.classifier import WideVVMClassifier
 
     kinds: tuple[type[SavableMixin], ...] = (
-        ADFClassifier, AutoVVMClassifier, EPClassifier, VVMClassifier, WindowEPClassifier,
+        ADFClassifier, AutoVVMClassifier, EPClassifier, VVMClassifier, WideVVMClassifier,
+        WindowEPClassifier,
     )  # fmt: skip
     known = {kind.__name__: kind for kind in kinds}
     if name not in known:

@@ -329,11 +329,15 @@ def spelled_out(kind: Any) -> Any:
 @cache
 def fields_of(kind: Any) -> dict[str, Any]:
     """Return the fields of a class of records and their types, by name."""
-    if not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
+    if not _is_record(kind):
         raise TypeError(f"cannot be stored in a model file: {kind}")
     hints = get_type_hints(kind)
     names = getattr(kind, "_fields", None) or [each.name for each in dataclasses.fields(kind)]
     return {name: hints[name] for name in sorted(names)}
+
+
+def _is_record(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
 
 
 def _is_immutable(kind: Any) -> bool:
@@ -344,7 +348,7 @@ def _is_immutable(kind: Any) -> bool:
 def _kinds(kind: Any) -> list[Any]:
     """Return what a union is of, but for None; several only if they are all records."""
     kinds = [each for each in get_args(kind) if each is not types.NoneType]
-    if len(kinds) != 1 and not all(hasattr(each, "_fields") for each in kinds):
+    if len(kinds) != 1 and not all(_is_record(each) for each in kinds):
         raise TypeError(f"cannot be stored in a model file: {kind}")
     return kinds
 

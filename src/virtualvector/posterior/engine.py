@@ -134,19 +134,21 @@ class _Place:
 class Engine:
     """A posterior that learns rows in place; others may be written where these are.
 
-    Rows, signs and powers have to be contiguous arrays of float64. Not for several threads at once.
+    Rows, signs and powers have to be contiguous arrays of float64. A negative row is ignored if its
+    margin is more than ``sure``. Not for several threads at once.
     """
 
     def __init__(
-        self, state: Any, settings: Settings, rows: Any, signs: Array, powers: Array = WHOLE
-    ) -> None:
+        self, state: Any, settings: Settings, rows: Any, signs: Array, powers: Array = WHOLE,
+        sure: float = math.inf,
+    ) -> None:  # fmt: skip
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
         self._drift_at = 0 if self._drifts else math.inf  # a number of rows, or one before it
         of_low_rank = isinstance(state, LowRankState)
         make = low_rank_arguments if of_low_rank else arguments_for
         self._rows = rows
-        self._at = _Place(make(state, self.settings, rows, signs, powers))
+        self._at = _Place(make(state, self.settings, rows, signs, powers)._replace(sure=sure))
         self._address_kind: type = LowRankAddress if of_low_rank else int
         self.events = self._at.arguments.events
         self._n_rows = len(self.events.margin)

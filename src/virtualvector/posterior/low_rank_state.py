@@ -10,6 +10,7 @@ row changes a at its own non-zeros only, and one number of t for each column.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -267,6 +268,7 @@ class LowRankArguments(NamedTuple):
     rows: SparseRows
     signs: Array
     powers: Array
+    sure: float = math.inf
 
 
 class LowRankAddress(NamedTuple):

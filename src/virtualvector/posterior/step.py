@@ -12,6 +12,7 @@ from virtualvector.kernels.likelihood import (
 )
 from virtualvector.kernels.powered import powered_label_noise
 from virtualvector.posterior.approximation import (
+    along_next,
     extend,
     lost_digits,
     needs_weight_space,
@@ -58,9 +59,17 @@ from virtualvector.types import Array
 
 @compiled
 def learn_point(
-    state: State, settings: Settings, sign: float, noise: float, label_noise: float, work: Workspace
-) -> tuple[float, int, Reduction]:
+    state: State, settings: Settings, sign: float, noise: float, label_noise: float, sure: float,
+    work: Workspace,
+) -> tuple[float, int, Reduction]:  # fmt: skip
     """Learn in place the row that was written to the next point.
+
+    A negative one whose margin is more than ``sure`` is ignored. It would teach next to nothing: by
+    a row of margin z, whatever its label noise, the posterior moves by at most −log Φ(z),
+
+        KL(after ‖ before) ≤ E[log f(u)/Z] ≤ log (1−ε)/Z ≤ −log Φ(z),   Z = ε + (1−2ε)Φ(z),
+
+    the mean taken under the tilted distribution; moment matching only makes it less.
 
     Returns its margin before, the sweeps of EP and what was lost.
     """
@@ -74,8 +83,12 @@ def learn_point(
     state.margin_noises[n] = noise
     state.label_noises[n] = label_noise
     state.row_numbers[n] = number
-    mean, variance = extend(state, n, sign, work)
+    mean, variance, residual = along_next(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
+    if sign < 0.0 and z > sure:
+        state.counts[IGNORED] += 1
+        return z, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
+    extend(state, n, mean, variance, residual, work)
     if state.distances.shape[0] > 0:
         write_distances(state, n, work)
     state.counts[POINTS] = n + 1
@@ -155,7 +168,7 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
     """
     state, settings, work, events = parts_at(address)
     rows, signs = arguments_at(address).rows, arguments_at(address).signs
-    powers = arguments_at(address).powers
+    powers, sure = arguments_at(address).powers, arguments_at(address).sure
     for t in range(start, stop):
         if out_of_capacity(state, rows, t):
             return t, OUT_OF_CAPACITY
@@ -174,7 +187,9 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
                 return t, PART_DUE
             power = powers[t]
             label_noise = powered_label_noise(label_noise, power)
-        margin, sweeps, reduction = learn_point(state, settings, signs[t], noise, label_noise, work)
+        margin, sweeps, reduction = learn_point(
+            state, settings, signs[t], noise, label_noise, sure, work
+        )
         note_prediction(state, settings, margin, power, events, t)
         record(state, sweeps, reduction, events, t)
         if reduction.event == MAY_MERGE:
@@ -230,7 +245,8 @@ def learn_part(address: int, t: int) -> None:
     state.counts[ROWS] = number + 1
     state.margin_noises[n], state.label_noises[n] = noise, settings.label_noise
     state.row_numbers[n] = number
-    mean, variance = extend(state, n, sign, work)
+    mean, variance, residual = along_next(state, n, sign, work)
+    extend(state, n, mean, variance, residual, work)
     state.counts[POINTS] = n + 1
     margin = clip_margin(mean / math.sqrt(variance + noise))
     note_prediction(state, settings, margin, power, events, t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,7 @@ class KernelArguments(NamedTuple):
     rows: Array  # (T, d), or (T, d − 1) and a bias
     signs: Array  # (T,)
     powers: Array  # (T,) to which likelihoods are raised, above 0 and up to 1; or none: all are 1
+    sure: float = math.inf  # margin beyond which a negative row is not learned
 
 
 def arguments_for(

@@ -13,16 +13,17 @@ from virtualvector.auto.history import in_words
 from virtualvector.evaluation.tally import Tally
 from virtualvector.posterior.reduction.score import divergence_score
 from virtualvector.report.contents import Points, Report, Weight
+from virtualvector.wide.classifier import WideVVMClassifier
 
 
 def of_model(
-    model: AutoVVMClassifier, tally: Tally, title: str, about: Mapping[str, str]
+    model: AutoVVMClassifier | WideVVMClassifier, tally: Tally, title: str, about: Mapping[str, str]
 ) -> Report:
     """Return what there is to report about a stream that a committee has learned.
 
     Parameters
     ----------
-    model : AutoVVMClassifier
+    model : AutoVVMClassifier or WideVVMClassifier
         What was learned.
     tally : Tally
         What it predicted, against what was observed.
@@ -54,8 +55,8 @@ def of_model(
         about=dict(about),
         tally=tally,
         weights=sorted(weights, key=lambda weight: -weight.certainty),
-        points=_points(model, weights),
-        buffer=model.counters_ | {"divergence_score": _divergence_kept(model)},
+        points=None if isinstance(model, WideVVMClassifier) else _points(model, weights),
+        buffer=model.counters_ | _divergence_kept(model),
         experts=sorted(experts, key=lambda expert: -expert["weight"]),
         history=in_words(model.history_),
         parameters=_parameters(model),
@@ -76,16 +77,19 @@ def _points(model: AutoVVMClassifier, weights: list[Weight]) -> Points | None:
     return Points([weight.column for weight in weights[:n_columns]], array, of_each.tolist())
 
 
-def _divergence_kept(model: AutoVVMClassifier) -> float:
+def _divergence_kept(model: AutoVVMClassifier | WideVVMClassifier) -> dict[str, float]:
     """Return what the points kept by all experts tell beyond a Gaussian, as counters are."""
-    return sum(
+    if isinstance(model, WideVVMClassifier):  # a Gaussian of so many weights is not written out
+        return {}
+    kept = sum(
         divergence_score(state)
         for posterior in model._committee.posteriors
         for state in posterior.states
     )
+    return {"divergence_score": kept}
 
 
-def _parameters(model: AutoVVMClassifier) -> dict[str, str]:
+def _parameters(model: AutoVVMClassifier | WideVVMClassifier) -> dict[str, str]:
     def words(value: Any) -> str:
         if value is None:
             return "as usual"
@@ -94,6 +98,6 @@ def _parameters(model: AutoVVMClassifier) -> dict[str, str]:
         return f"{value:,}" if isinstance(value, int | float) else str(value)
 
     parameters = model.get_params()
-    if parameters["experts"] is not None:
+    if parameters.get("experts") is not None:
         parameters["experts"] = len(parameters["experts"])
     return {name: words(value) for name, value in parameters.items()}

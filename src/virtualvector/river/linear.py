@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from copy import copy
-from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -42,7 +41,8 @@ class LinearClassifier(RiverClassifier):
     def _changed(self, **parameters: Any) -> Any:
         changed = super()._changed(**parameters)
         if self._has_learned:
-            changed._posterior = replace(changed._posterior, settings=changed._settings())
+            known = changed._posterior
+            changed._posterior = known.with_settings(changed._settings(), changed._beside())
         return changed
 
     def _widened(self, columns: Columns) -> Any:
@@ -77,7 +77,7 @@ class VVMClassifier(LinearClassifier):
     Parameters
     ----------
     buffer_size, label_noise, margin_noise, merge_pairs, eviction, prior_variance, fit_intercept
-    tol, max_sweeps, half_life, class_weight
+    tol, max_sweeps, half_life, hedge, class_weight
         As for `virtualvector.VVMClassifier`.
     new_columns : {"add", "error"}, default="add"
         What to do with a feature that no row had so far.
@@ -96,6 +96,7 @@ class VVMClassifier(LinearClassifier):
     eviction = Parameter()
     tol = Parameter()
     max_sweeps = Parameter()
+    hedge = Parameter()
 
     def __init__(
         self,
@@ -110,6 +111,7 @@ class VVMClassifier(LinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        hedge: bool = True,
         class_weight: ClassWeight = None,
         new_columns: str = ADD,
     ) -> None:
@@ -125,6 +127,7 @@ class VVMClassifier(LinearClassifier):
                 tol=tol,
                 max_sweeps=max_sweeps,
                 half_life=half_life,
+                hedge=hedge,
                 class_weight=class_weight,
                 new_columns=new_columns,
             )

@@ -134,7 +134,7 @@ class Typed:
         return Piece(table, self._place([start + row for row in part.good]) if bad else place, bad)
 
     def _cells(self, cells: pa.Array, column: Column) -> pa.Array:
-        convert = {"category": _text, "number": _number, "time": _time}
+        convert = {"category": _text, "number": _number, "time": _time, "text": _text}
         try:
             return convert[column.kind](cells)
         except OverflowError as error:
@@ -164,10 +164,11 @@ class Typed:
             )
         for column in plan.columns:
             found = _kind(self._types[column.name])
-            is_read = column.time and _is_text(self._types[column.name])
+            is_read = (column.time or column.text) and _is_text(self._types[column.name])
             if column.categorical or found == column.kind or is_read:
                 continue
             words = {"number": "numbers", "category": "categories", "time": "dates or times"}
+            words |= {"text": "texts", "sparse": "sparse rows, as svmlight has them"}
             because = "was learned" if plan.learned else "in the first file"
             raise BadInput(
                 f"{self._name}, column {quoted(column.name)}: found {words[str(found)]}; expected "

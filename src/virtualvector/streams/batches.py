@@ -172,7 +172,7 @@ def _too_long(table: pa.Table, plan: Plan) -> dict[int, Problem]:
     wrong: dict[int, Problem] = {}
     for column in plan.wanted:
         name = column.name
-        if not column.categorical:
+        if column.kind not in ("category", "text"):
             continue
         most = longest_in(name, plan.label)
         lengths = pc.utf8_length(table[name])

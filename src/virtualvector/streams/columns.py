@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from virtualvector.escaping import quoted
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.limits import CELLS, LONGEST_COLUMN, WIDEST
 from virtualvector.values import Kind, Marks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0|")
 
@@ -24,17 +27,27 @@ class Column(NamedTuple):
     --------
     >>> from virtualvector.streams import Column
     >>> Column("town", categorical=True)
-    Column(name='town', categorical=True, time=False)
+    Column(name='town', categorical=True, time=False, text=False, n_places=0)
     """
 
     name: str
     categorical: bool  # rather than numeric
     time: bool = False  # or rather dates or times
+    text: bool = False  # or rather texts, of which words count
+    n_places: int = 0  # of sparse rows, if the column holds these
 
     @property
     def kind(self) -> Kind:
         """What the column holds."""
+        if self.n_places:
+            return "sparse"
+        if self.text:
+            return "text"
         return "category" if self.categorical else "time" if self.time else "number"
+
+    def as_list(self) -> list[Any]:
+        """Return it as notes have it: texts and sparse rows came later."""
+        return list(self if self.text or self.n_places else self[:3])
 
     @classmethod
     def of_kind(cls, name: str, kind: Kind) -> Self:
@@ -63,13 +76,29 @@ class Plan:
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The columns that are read as texts: all but numbers."""
-        return frozenset(column.name for column in self.wanted if column.kind != "number")
+        """The columns that are read as texts: all but numbers and sparse rows."""
+        others = ("number", "sparse")
+        return frozenset(column.name for column in self.wanted if column.kind not in others)
+
+    def type_of(self, column: Column) -> pa.DataType:
+        """Return what cells of a wanted column are stored as."""
+        import pyarrow as pa
+
+        if column.n_places:
+            return sparse_type()
+        return pa.string() if column.name in self.texts else pa.float64()
 
     @property
     def rows_at_once(self) -> int:
         """How many rows are taken up at once."""
         return max(1, CELLS // len(self.wanted))
+
+
+def sparse_type() -> pa.DataType:
+    """Return the type of columns that hold sparse rows: each cell is a list of entries."""
+    import pyarrow as pa
+
+    return pa.list_(pa.struct([("index", pa.int64()), ("value", pa.float64())]))
 
 
 class Problem(NamedTuple):
@@ -79,12 +108,12 @@ class Problem(NamedTuple):
     message: str  # what was found and what was expected
 
 
-def check_names(place: str, names: Sequence[str]) -> None:
+def check_names(place: str, names: Sequence[str], most: int = WIDEST) -> None:
     """Raise if there are no or too many columns, two of the same name, or one that is no name."""
     if not names:
         raise BadInput(f"{place}: found no columns; expected some.")
-    if len(names) > WIDEST:
-        raise BadInput(f"{place}: found {len(names):,} columns; expected at most {WIDEST:,}.")
+    if len(names) > most:
+        raise BadInput(f"{place}: found {len(names):,} columns; expected at most {most:,}.")
     for name, times in Counter(names).items():
         if times > 1:
             raise BadInput(

@@ -13,6 +13,8 @@ from virtualvector.values import Kind, category, number_in, time_in
 
 FEW = 10  # columns of a kind that get a line each
 _LONG = 30  # characters that a text has and a category seldom
+_WORDS = 4  # that a text has at the mean, and a category seldom
+_LEAST = 20  # rows that show whether texts come again
 
 _DAYS = (18000101, 21001231)  # as numbers
 _SECONDS = (1_000_000_000, 2_500_000_000)  # since 1970: of the years 2001 to 2049
@@ -25,6 +27,11 @@ _KINDS: dict[Kind, tuple[str, str]] = {
     "number": ("numbers", "most of the first rows have one"),
     "category": ("categories", "most of the first rows have a text or a truth value"),
     "time": ("dates and times", "most of the first rows have one"),
+    "text": (
+        "texts",
+        "most of the first rows have several words, which count with pairs of them; --categorical "
+        "takes each text as a whole",
+    ),
 }
 
 
@@ -116,7 +123,7 @@ def _texts(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Ite
     yield from _bounded(
         (
             f"{quoted(name)} holds texts, of which each is taken as a whole, for a category "
-            f"(--ignore {argument(name)} leaves it out)"
+            f"(--text {argument(name)} learns its words, --ignore {argument(name)} leaves it out)"
             for name in names
         ),
         len(names),
@@ -240,6 +247,21 @@ def _unit_of(cells: Collection[str]) -> str | None:
         ),
         None,
     )
+
+
+def is_plain_prose(cells: Sequence[str]) -> bool:
+    """Whether cells plainly are texts of several words, most of which come only once.
+
+    Examples
+    --------
+    >>> from virtualvector.streams.description import is_plain_prose
+    >>> texts = [f"a bottle of red wine from the year {year}, dry" for year in range(1980, 2010)]
+    >>> is_plain_prose(texts), is_plain_prose(["Bosnia and Herzegovina, the country of"] * 30)
+    (True, False)
+    """
+    n_words = sum(len(cell.split()) for cell in cells)
+    is_many = len(cells) >= _LEAST and len(set(cells)) > len(cells) / 2
+    return is_many and _is_prose(cells) and n_words >= _WORDS * len(cells)
 
 
 def _is_prose(cells: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.dataframes import floats_of
+from virtualvector.dataframes import entries_of, floats_of
 from virtualvector.streams.batches import Batch
 from virtualvector.streams.columns import Column
 
@@ -47,10 +47,11 @@ class RowDigest:
     """
 
     def __init__(self, columns: Sequence[Column], weighted: bool = False) -> None:
-        self._numbers = [column.name for column in columns if not column.categorical]
-        self._texts = [column.name for column in columns if column.categorical]
-        # Numbers row by row; of each column of texts, and of the labels, lengths and characters.
+        self._numbers, self._texts, self._sparse = _by_kind(columns)
+        # Numbers row by row; of each column of texts, and of the labels, lengths and characters; of
+        # sparse rows, lengths, indices and values.
         self._hashes = [_new() for _ in range(1 + 2 * (len(self._texts) + 1))]
+        self._hashes += [_new() for _ in range(3 * len(self._sparse))]
         self._weights = _new() if weighted else None
 
     def with_rows(self, batch: Batch) -> Self:
@@ -64,7 +65,13 @@ class RowDigest:
         return more
 
     def _add(self, batch: Batch) -> None:
-        numbers, *texts = self._hashes
+        n_texts = 2 * (len(self._texts) + 1)
+        numbers, texts = self._hashes[0], self._hashes[1 : 1 + n_texts]
+        for name, place in zip(self._sparse, range(1 + n_texts, len(self._hashes), 3), strict=True):
+            for each, some in zip(
+                self._hashes[place : place + 3], entries_of(batch.table[name]), strict=True
+            ):
+                each.update(some.data)
         numbers.update(_matrix(batch.table, self._numbers).data)
         columns = [batch.table[name].to_pylist() for name in self._texts]
         columns.append(batch.labels.tolist())
@@ -110,8 +117,7 @@ class RowSum:
     """
 
     def __init__(self, columns: Sequence[Column], first: int = 0) -> None:
-        self._numbers = [column.name for column in columns if not column.categorical]
-        self._texts = [column.name for column in columns if column.categorical]
+        self._numbers, self._texts, _ = _by_kind(columns)
         self._next, self._sum = first, 0
 
     def with_rows(self, batch: Batch) -> Self:
@@ -136,6 +142,13 @@ class RowSum:
     def added_up(digests: Iterable[str | None]) -> str:
         """Return the digest of all rows of which some digests are given."""
         return _as_text(sum(int(each, 16) for each in digests if each is not None))
+
+
+def _by_kind(columns: Sequence[Column]) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns of numbers and times, of texts, and of sparse rows."""
+    kinds = (("number", "time"), ("category", "text"), ("sparse",))
+    numbers, texts, sparse = ([c.name for c in columns if c.kind in kind] for kind in kinds)
+    return numbers, texts, sparse
 
 
 def _as_text(total: int) -> str:

@@ -7,6 +7,7 @@ LONGEST_LABEL = 1000  # characters; labels are held in arrays as wide as the lon
 LONGEST_CELL = 2**16  # characters of a category
 LONGEST_COLUMN = 1000  # characters of what a column is called
 WIDEST = 20_480  # columns: 20,000 inputs, and what stands beside them
+MOST_PLACES = 2**24  # of sparse rows: a weight and a precision of each take 256 MiB
 CELLS = 2**22  # of rows that are taken up at once
 LOOKED_AT = 2**23  # bytes of text that decide what columns hold
 

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 from virtualvector.escaping import quoted
+from virtualvector.streams.asked import Asked, options_for
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.batches import Batch, clean
 from virtualvector.streams.columns import Column, Plan, listed
-from virtualvector.streams.description import alike, described
+from virtualvector.streams.description import alike, described, is_plain_prose
 from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.passing import Passing
 from virtualvector.streams.schema import (
     check_columns,
-    check_ids,
     check_labels,
     check_plain,
-    check_weight,
     choose_label,
     chosen,
     with_categorical,
+    with_text,
 )
 from virtualvector.streams.sources import Source, find_sources
-from virtualvector.streams.svmlight import indices_in, indices_of
 from virtualvector.values import Marks, category
 
 USUAL_DIALECT = Dialect()
@@ -39,6 +38,9 @@ def open_rows(
     labelled: bool = True,
     columns: Sequence[Column] | None = None,
     categorical: Sequence[str] = (),
+    text: Sequence[str] = (),
+    find_text: bool = False,
+    sparse: bool | None = False,
     ignore: Sequence[str] = (),
     ids: Sequence[str] = (),
     ids_if_there: Sequence[str] = (),
@@ -67,6 +69,13 @@ def open_rows(
         What a model expects. By default most of the first rows decide what a column holds.
     categorical : sequence of str, default=()
         Columns that are categorical even if they look like numbers or dates.
+    text : sequence of str, default=()
+        Columns of texts whose words count.
+    find_text : bool, default=False
+        Whether others are such columns too, if they plainly are; not those of ``categorical``.
+    sparse : bool, optional
+        Whether svmlight becomes one column of sparse rows rather than a column for each index;
+        None: if there are too many of these.
     ignore : sequence of str, default=()
         Columns that are left out; so are those that pandas has written as an index.
     ids, ids_if_there : sequence of str, default=()
@@ -104,55 +113,22 @@ def open_rows(
     """
     dialect.check()
     asked = Asked(
-        label, labelled, tuple(categorical), tuple(ignore), tuple(ids), tuple(ids_if_there), weight
+        label,
+        labelled,
+        tuple(categorical),
+        tuple(ignore),
+        tuple(ids),
+        tuple(ids_if_there),
+        weight,
+        tuple(text),
+        find_text,
+        sparse,
     )
     asked.check(columns)
     found = find_sources(sources, format)
-    options = _options(found, asked, columns)
+    options = options_for(found, asked, columns)
     options = options._replace(marks=Marks(missing), dialect=dialect, seed=seed)
     return Reader(found, options, asked, columns, stop=on_error == "stop")
-
-
-class Asked(NamedTuple):
-    """What was said about the columns of a source."""
-
-    label: str | None = None
-    labelled: bool = True  # labels are read
-    categorical: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    ids_if_there: tuple[str, ...] = ()
-    weight: str | None = None
-
-    def check(self, columns: Sequence[Column] | None) -> None:
-        """Raise if one column is to be several things."""
-        inputs = [] if columns is None else [column.name for column in columns]
-        check_ids(self.ids, inputs)
-        if self.weight is not None:
-            others = {
-                "--label": [self.label or ""],
-                "--ignore or --id": [*self.ignore, *self.ids, *self.ids_if_there],
-                "--categorical": self.categorical,
-            }
-            check_weight(self.weight, others, inputs)
-
-
-def _options(sources: Sequence[Source], asked: Asked, columns: Sequence[Column] | None) -> Options:
-    """How sources are read, from what is asked of their columns."""
-    label = [] if asked.label is None else [asked.label]
-    ignored = frozenset([*asked.ignore, *([] if asked.labelled else label)])
-    ignored = ignored.difference(asked.ids, asked.ids_if_there)
-    sparse = [source for source in sources if source.format == "svmlight"]
-    if columns is None:
-        return Options(indices=indices_in(sparse) if sparse else range(0), ignored=ignored)
-    known = [*(column.name for column in columns), *asked.ids, *asked.ids_if_there]
-    known += [] if asked.weight is None else [asked.weight]
-    return Options(
-        least=2 if asked.labelled else 1,
-        indices=indices_of(columns) if sparse else range(0),
-        ignored=ignored,
-        expected=frozenset([*known, *(label if asked.labelled else [])]),
-    )
 
 
 class Reader:
@@ -222,7 +198,8 @@ class Reader:
         if columns is None:
             found = tuple(column for name, column in there.items() if name not in outside)
             other = [name for name in asked.categorical if name != self.label]  # classes they are
-            self.columns = with_categorical(source, found, other)
+            found = with_categorical(source, found, other)
+            self.columns = with_text(source, found, asked.text, self._prose(rows, found))
         else:
             self.columns = tuple(columns)
         if not self.columns:
@@ -247,6 +224,14 @@ class Reader:
         # From now on there is nothing to decide, and to wait for.
         self._options = options._replace(expected=frozenset(c.name for c in self._plan.wanted))
 
+    def _prose(self, rows: Rows, columns: Sequence[Column]) -> list[str]:
+        """Return columns that plainly hold texts, if these are looked for."""
+        asked = self._asked
+        if not asked.find_text:
+            return []
+        may_be = [c.name for c in columns if c.categorical and c.name not in asked.categorical]
+        return [name for name, cells in rows.heads(may_be).items() if is_plain_prose(cells)]
+
     def _left(
         self, source: str, rows: Rows, expected: Sequence[Column] | None
     ) -> dict[str, Column]:
@@ -268,10 +253,16 @@ class Reader:
     def _describe(self, source: str, rows: Rows) -> None:
         """Say what columns are taken for, or raise if that is in doubt."""
         categorical = self._asked.categorical
-        heads = rows.heads([column.name for column in self.columns])
+        dense = [column for column in self.columns if not column.n_places]
+        heads = rows.heads([column.name for column in dense])
         doubtful = [c.name for c in self.columns if c.categorical and c.name not in categorical]
         check_plain(source, {name: heads[name] for name in doubtful})
-        self.notes += described(self.columns, heads, categorical, rows.typed)
+        self.notes += [
+            f"sparse rows: {quoted(c.name)}, of {c.n_places:,} places"
+            for c in self.columns
+            if c.n_places
+        ]
+        self.notes += described(dense, heads, (*categorical, *self._asked.text), rows.typed)
         if self.weight is not None:
             self.notes.append(f"weights: {quoted(self.weight)} (as asked)")
 

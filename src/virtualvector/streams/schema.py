@@ -56,6 +56,25 @@ def with_categorical(
     return tuple(Column(c.name, categorical=True) if c.name in asked else c for c in columns)
 
 
+def with_text(
+    source: str, columns: Sequence[Column], text: Sequence[str], found: Sequence[str]
+) -> tuple[Column, ...]:
+    """Return the columns, of which some hold texts whose words count: as asked, and as found."""
+    words = {*chosen(source, [c.name for c in columns], text, "--text"), *found}
+    return tuple(Column(c.name, False, text=True) if c.name in words else c for c in columns)
+
+
+def check_text(text: Sequence[str], categorical: Sequence[str], label: str | None) -> None:
+    """Raise if a column is to be a text and something else, too."""
+    for name in text:
+        if name in categorical or name == label:
+            other = "--label" if name == label else "--categorical"
+            raise BadInput(
+                f"--text {argument(name)}: it is also the column of {other}; expected one of the "
+                "two."
+            )
+
+
 def chosen(source: str, columns: Sequence[str], asked: Sequence[str], option: str) -> list[str]:
     """Return columns that were asked for, or raise if one is not there."""
     for name in asked:

@@ -23,7 +23,9 @@ def spelled(table: pa.Table, plan: Plan) -> tuple[pa.Table, dict[int, Problem]]:
     columns, wrong = {}, dict[int, Problem]()
     for column in plan.wanted:
         cells = table[column.name]
-        if column.name in plan.ids:
+        if column.text:
+            columns[column.name] = _texts(cells, plan.marks)
+        elif column.name in plan.ids or column.n_places:
             columns[column.name] = cells
         elif column.time:
             columns[column.name], misread = _times(cells, column, plan)
@@ -57,6 +59,13 @@ def _categories(cells: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray:
         return category(text, marks) or None
 
     return _each(cells, entry, pa.string())
+
+
+def _texts(cells: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray:
+    """Return texts as they are, with null for one that stands for a missing value."""
+    import pyarrow as pa
+
+    return _each(cells, lambda text: None if text.strip(BLANKS) in marks else text, pa.string())
 
 
 def _times(

@@ -183,7 +183,7 @@ def _check_classes(place: str, classes: NDArray[Any], n_rows: int) -> None:
 def _numbers(batch: Batch, columns: Sequence[Column]) -> NDArray[np.float64]:
     """Return the cells as numbers, of which none may be missing; true and false are 1 and 0."""
     rows = np.empty(batch.table.shape)
-    for index, (name, categorical, is_time) in enumerate(columns):
+    for index, (name, categorical, is_time, *_) in enumerate(columns):
         cells = batch.table[name]
         if is_time:
             raise BadInput(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from virtualvector.doubts import doubt_of
 from virtualvector.streams.bad_input import BadInput
@@ -37,8 +37,9 @@ MOST_RECORDS = 100 * PEEK  # good or bad, that are looked at to see what the col
 NO_UTF_8 = "found bytes that are no UTF-8; expected text in UTF-8 (--encoding says in what else)."
 
 Cell = str | None
-Record = dict[str, Cell]
-Row = list[float | str | None]
+Entries = list[tuple[int, float]]  # of a sparse row
+Record = dict[str, Any]  # cells, or entries
+Row = list[float | str | Entries | None]
 
 
 class Text(ABC):
@@ -151,7 +152,7 @@ class Text(ABC):
     def _piece(self, rows: list[Row], lines: list[int], bad: list[Bad], plan: Plan) -> Piece:
         import pyarrow as pa
 
-        kinds = [pa.string() if c.name in plan.texts else pa.float64() for c in plan.wanted]
+        kinds = [plan.type_of(column) for column in plan.wanted]
         cells = zip(*rows, strict=True) if rows else ([] for _ in kinds)
         arrays = [pa.array(some, kind) for some, kind in zip(cells, kinds, strict=True)]
         table = pa.table(arrays, [column.name for column in plan.wanted])
@@ -163,7 +164,7 @@ class Text(ABC):
         marks = self._marks.of_numbers
         for column in plan.wanted:
             cell = record.get(column.name, self.absent)
-            if cell is not None and not is_unicode(cell):
+            if isinstance(cell, str) and not is_unicode(cell):
                 return Problem(column.name, NO_UTF_8)
             if column.kind != "number" or cell is None:
                 row.append(cell)

@@ -27,7 +27,7 @@ from virtualvector.kernels.merge_divergence import (
     log_normaliser,
 )
 from virtualvector.kernels.normal import inverse_mills
-from virtualvector.posterior.approximation import drop_point, extend, refresh
+from virtualvector.posterior.approximation import along_next, drop_point, extend, refresh
 from virtualvector.posterior.point import combined, put_point
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH, SMALLEST_GROWTH, WIDEST
 from virtualvector.posterior.reduction.exact_pair import (
@@ -341,7 +341,8 @@ def merge_points(state: State, merge: Merge, work: Workspace) -> None:
     state.margin_noises[n] = merge.noise
     state.label_noises[n] = merge.label_noise
     state.row_numbers[n] = row_number
-    extend(state, n, 1.0, work)
+    mean, variance, residual = along_next(state, n, 1.0, work)
+    extend(state, n, mean, variance, residual, work)
     write_distances(state, n, work)
     state.site_precisions[n] = merge.precision
     state.site_shifts[n] = merge.shift

@@ -1,0 +1,1 @@
+"""Wide tables: texts, sparse rows and a hundred thousand columns."""

@@ -1,0 +1,176 @@
+"""What `WideVVMClassifier` tells of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.auto.experts import Expert
+from virtualvector.concurrency import of_one_moment
+from virtualvector.features.wide import WideEncoder
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.posterior import LowRankState, mean_of
+from virtualvector.posterior.low_rank import low_rank_margins
+from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
+from virtualvector.wide.learning import MOST_RANK
+
+MOST_WEIGHTS = 1000  # of a class, that are looked at
+
+
+class WideAttributes(BaseEstimator):
+    """All that can be asked of a fitted `WideVVMClassifier`, which describes it."""
+
+    buffer_size: int
+    label_noise: float
+    margin_noise: float
+    merge_pairs: int
+    eviction: str
+    half_life: float | None
+    covariance: str
+    rank: int | None
+    _posterior: OneVsRest
+    _encoder: WideEncoder
+
+    @property
+    def n_seen_(self) -> int:
+        """The number of rows learned."""
+        check_is_fitted(self)
+        return int(self._posterior.states[0].counts[ROWS])
+
+    @property
+    def rank_(self) -> int:
+        """The directions along which it is kept how weights hang together."""
+        check_is_fitted(self)
+        return self._posterior.settings.rank
+
+    @property
+    def takes_new_classes_(self) -> bool:
+        """Whether classes may still come that have not been seen."""
+        check_is_fitted(self)
+        return self._posterior.unseen is not None
+
+    @property
+    def n_missing_(self) -> NDArray[np.int64]:
+        """The missing values seen in each column."""
+        check_is_fitted(self)
+        return self._encoder.missing.copy()
+
+    @property
+    def is_categorical_(self) -> NDArray[np.bool_]:
+        """Which columns are categorical."""
+        return self._are("category")
+
+    @property
+    def is_time_(self) -> NDArray[np.bool_]:
+        """Which columns hold dates or times."""
+        return self._are("time")
+
+    @property
+    def is_text_(self) -> NDArray[np.bool_]:
+        """Which columns hold texts, of which words count."""
+        return self._are("text")
+
+    @property
+    def n_places_(self) -> NDArray[np.int64]:
+        """The places of sparse rows in each column; 0 where there are none."""
+        return self._are("sparse") * self._encoder.n_sparse
+
+    @property
+    def n_awake_(self) -> int:
+        """How many experts are awake: as in a committee, of which this is one alone."""
+        return 1
+
+    @property
+    def experts_(self) -> list[dict[str, Any]]:
+        """The only expert, as `AutoVVMClassifier` has them."""
+        check_is_fitted(self)
+        sums = [state.sums[LOG_EVIDENCE] for state in self._posterior.states]
+        expert = Expert(
+            None,
+            self.margin_noise,
+            self.label_noise,
+            self.buffer_size,
+            self.half_life,
+            merge_pairs=self.merge_pairs,
+            eviction=self.eviction,
+        )
+        return [expert._asdict() | {"evidence": float(sum(sums)), "weight": 1.0, "awake": True}]
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """Who was trusted when: nobody else."""
+        return []
+
+    @property
+    def given_up_(self) -> list[str]:
+        """What memory was not there for, in words."""
+        check_is_fitted(self)
+        if self.covariance == "diagonal" or self.rank is not None or self.rank_ == MOST_RANK:
+            return []
+        d = len(self._posterior.states[0].mean)
+        return [f"rank {self.rank_} instead of {MOST_RANK}, for {d:,} weights of each class"]
+
+    @property
+    def n_bytes_(self) -> int:
+        """The memory that everything learned takes."""
+        check_is_fitted(self)
+        known = self._posterior
+        states = [*known.states, *([] if known.unseen is None else [known.unseen])]
+        arrays: dict[int, int] = {id(array): array.nbytes for state in states for array in state}
+        return sum(arrays.values()) + self._encoder.n_bytes
+
+    @property
+    def counters_(self) -> dict[str, float]:
+        """What has happened to points: how many were evicted, merged, and so on."""
+        check_is_fitted(self)
+        return counters(self._posterior.states)
+
+    @property
+    @of_one_moment
+    def weight_table_(self) -> list[dict[str, Any]]:
+        """The weights that are most certain, at most a thousand of each class.
+
+        For each ``column``, ``class``, and the posterior's ``mean`` and standard ``deviation`` of
+        the weight, as `AutoVVMClassifier` has them. A column is called as in the table, ``f7`` is
+        the index 7 of sparse rows, and ``text: word`` or ``column = category`` what is hashed: the
+        first that was met at its place. Those looked at are the ones most certain if weights were
+        independent.
+        """
+        check_is_fitted(self)
+        known = self._posterior
+        found = []
+        for positive, state in zip(known.positives.tolist(), known.states, strict=False):
+            means, deviations, inputs = _most_certain(state, self._encoder.n_inputs)
+            labels = self._encoder.labels(inputs)
+            found += [
+                {"column": label, "class": positive, "mean": float(m), "deviation": float(d)}
+                for label, m, d in zip(labels, means, deviations, strict=True)
+            ]
+        return found
+
+    def _are(self, kind: str) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return np.array([each == kind for each in self._encoder.kinds])
+
+    def _counters(self) -> dict[str, float]:
+        return {"rows": self.n_seen_, "missing": int(self._encoder.missing.sum())}
+
+
+def _most_certain(state: LowRankState, n_inputs: int) -> tuple[Any, Any, Any]:
+    """Return means and deviations of weights, the most certain first, and their inputs."""
+    mean = mean_of(state)
+    rough = np.abs(mean[:n_inputs]) * np.sqrt(state.diagonal[:n_inputs])
+    inputs = np.argsort(-rough, kind="stable")[: 2 * MOST_WEIGHTS]
+    inputs = np.sort(inputs[rough[inputs] > 0.0])
+    n = len(inputs)
+    # The margin of a row with a one at one place is its weight, in deviations.
+    ones = sparse.csr_array((np.ones(n), inputs, np.arange(n + 1)), shape=(n, len(mean)))
+    certainty = low_rank_margins(state, ones, 0.0)
+    some = np.argsort(-np.abs(certainty), kind="stable")[:MOST_WEIGHTS]
+    inputs, certainty = inputs[some], certainty[some]
+    return mean[inputs], mean[inputs] / certainty, inputs
