@@ -38,14 +38,15 @@ class Hedged(OneVsRest):
     >>> from virtualvector.learners.hedge import START, hedged
     >>> from virtualvector.learners.one_vs_rest import OneVsRest
     >>> from virtualvector.posterior.presets import Noise, adf, vvm
+    >>> from virtualvector.posterior.state import LOG_EVIDENCE
     >>> noise, classes = Noise(label_noise=0.1), np.array([0, 1])
     >>> known = hedged(OneVsRest.prior(2, vvm(noise, 5), None, classes), adf(noise))
     >>> rows, labels = np.array([[2.0, 1.0], [-1.0, 1.0], [1.5, 1.0]]), np.array([1, 0, 0])
     >>> both = known.learn(rows, labels)
-    >>> [round(each.states[0].sums[0], 4) for each in (both, both.beside)]
-    [-2.3732, -2.3736]
+    >>> [float(each.states[0].sums[LOG_EVIDENCE].round(4)) for each in (both, both.beside)]
+    [-2.6478, -2.6348]
     >>> round(both.lead - START, 4)
-    0.0004
+    -0.013
     """
 
     beside: OneVsRest
