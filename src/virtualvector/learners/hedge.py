@@ -46,7 +46,7 @@ class Hedged(OneVsRest):
     >>> [float(each.states[0].sums[LOG_EVIDENCE].round(4)) for each in (both, both.beside)]
     [-2.6478, -2.6348]
     >>> round(both.lead - START, 4)
-    -0.013
+    -0.0129
     """
 
     beside: OneVsRest
