@@ -119,7 +119,6 @@ class Choice(NamedTuple):
             rich_help_panel=LEARNING,
         ),
     ] = None
-
     covariance: Annotated[
         Covariance | None,
         typer.Option(
@@ -223,6 +222,11 @@ class Choice(NamedTuple):
                 "low rank; expected no --features rbf, --budget or --covariance full."
             )
         if wide or self.is_wide:
+            if self.hedge:
+                raise BadInput(
+                    "--hedge: with a covariance of low rank vvm learns alone; expected --no-hedge, "
+                    "or nothing."
+                )
             return self._wide_model(columns, n_classes, seed, missing)
         return AutoVVMClassifier(
             budget=self.budget,

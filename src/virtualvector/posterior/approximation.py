@@ -282,14 +282,12 @@ def query(state: State, n: int, vector: Array, work: Workspace) -> tuple[float, 
 
 
 @compiled
-def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, float]:
-    """Take in the point that was written to place n, with a site of one.
+def along_next(state: State, n: int, sign: float, work: Workspace) -> tuple[float, float, float]:
+    """As `along`, of the point that was written to place n: the prediction for its row.
 
-    Returns mean and variance of its margin under q̃: the prediction for the row. A point that is
-    ``sign`` times the row of the cached query has all but the sign in common with it.
+    A point that is ``sign`` times the row of the cached query has all but the sign in common with
+    it.
     """
-    state.site_precisions[n] = 0.0
-    state.site_shifts[n] = 0.0
     if work.cached_query[0] != 0.0 and is_kept_query(state, n, sign, work):
         cache = work.cached_query
         mean, variance, residual = sign * cache[1], cache[2], cache[3]
@@ -299,13 +297,25 @@ def extend(state: State, n: int, sign: float, work: Workspace) -> tuple[float, f
     else:
         mean, variance, residual = along_point(state, n, work)
     work.cached_query[0] = 0.0
+    return mean, variance, residual
+
+
+@compiled
+def extend(
+    state: State, n: int, mean: float, variance: float, residual: float, work: Workspace
+) -> None:
+    """Take in the point that was written to place n, with a site of one.
+
+    Call it right after `along_next`, whose results it takes.
+    """
+    state.site_precisions[n] = 0.0
+    state.site_shifts[n] = 0.0
     if in_margin_space(state):
         write_image(state, n, residual, work)
         work.crossed[n] = max(variance, smallest_of(residual, state.margin_noises[n]))
         write_cross(state.covariances, n, work.crossed)
         state.margins[n] = mean
         invalidate(state, n)
-    return mean, variance
 
 
 @compiled

@@ -12,7 +12,7 @@ from virtualvector.kernels.likelihood import (
 )
 from virtualvector.kernels.powered import powered_label_noise
 from virtualvector.posterior.approximation import (
-    drop_point,
+    along_next,
     extend,
     lost_digits,
     needs_weight_space,
@@ -53,7 +53,15 @@ from virtualvector.posterior.state import (
     UNSETTLED,
     State,
 )
-from virtualvector.posterior.workspace import LAST_ROW, Events, Workspace, arguments_at, parts_at
+from virtualvector.posterior.workspace import (
+    LAST_ROW,
+    Events,
+    KernelArguments,
+    Workspace,
+    arguments_at,
+    clean_arguments_at,
+    parts_at,
+)
 from virtualvector.types import Array
 
 
@@ -83,13 +91,12 @@ def learn_point(
     state.margin_noises[n] = noise
     state.label_noises[n] = label_noise
     state.row_numbers[n] = number
-    mean, variance = extend(state, n, sign, work)
+    mean, variance, residual = along_next(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
     if sign < 0.0 and z > sure:
-        state.counts[POINTS] = n + 1
-        drop_point(state, n, work)
         state.counts[IGNORED] += 1
         return z, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
+    extend(state, n, mean, variance, residual, work)
     if state.distances.shape[0] > 0:
         write_distances(state, n, work)
     state.counts[POINTS] = n + 1
@@ -167,9 +174,23 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
 
     ``rebuilt`` says that nothing need be for the first row.
     """
-    state, settings, work, events = parts_at(address)
-    rows, signs = arguments_at(address).rows, arguments_at(address).signs
-    powers, sure = arguments_at(address).powers, arguments_at(address).sure
+    return learn_rows_of(arguments_at(address), start, stop, rebuilt)
+
+
+@compiled
+def learn_clean_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int, int]:
+    """As `learn_rows`, without label noise: a quarter less to compile."""
+    return learn_rows_of(clean_arguments_at(address), start, stop, rebuilt)
+
+
+@compiled
+def learn_rows_of(
+    arguments: KernelArguments, start: int, stop: int, rebuilt: bool
+) -> tuple[int, int]:
+    """As `learn_rows`; of what kind things are, the type of the arguments says."""
+    state, settings, work = arguments.state, arguments.settings, arguments.work
+    rows, signs, powers = arguments.rows, arguments.signs, arguments.powers
+    events, sure = arguments.events, arguments.sure
     for t in range(start, stop):
         if out_of_capacity(state, rows, t):
             return t, OUT_OF_CAPACITY
@@ -246,7 +267,8 @@ def learn_part(address: int, t: int) -> None:
     state.counts[ROWS] = number + 1
     state.margin_noises[n], state.label_noises[n] = noise, settings.label_noise
     state.row_numbers[n] = number
-    mean, variance = extend(state, n, sign, work)
+    mean, variance, residual = along_next(state, n, sign, work)
+    extend(state, n, mean, variance, residual, work)
     state.counts[POINTS] = n + 1
     margin = clip_margin(mean / math.sqrt(variance + noise))
     note_prediction(state, settings, margin, power, events, t)
