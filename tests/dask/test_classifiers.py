@@ -294,6 +294,7 @@ def _loaded(piece, mark):
     return piece
 
 
+@pytest.mark.processes
 def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
     rows, labels = table()
     expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
