@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from faults.outcome import Outcome
 from virtualvector.persistence import read_header
@@ -85,6 +85,13 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen([VVM, *arguments], cwd=folder, stdout=said, stderr=said)
 
 
+class _Asked(NamedTuple):
+    row: dict[str, Any]
+    label: str
+    is_made: bool  # whether the service made the id
+    n_kills: int  # before it was asked
+
+
 class Storm:
     """Clients that go on whatever happens, a service that is killed, and what has to hold."""
 
@@ -104,7 +111,8 @@ class Storm:
         self._failures: list[str] = []
         self._lock = threading.Lock()
         self._acknowledged: dict[str, str] = {}  # labels by id
-        self._kept: set[str] = set()  # ids that a label may come for
+        self._n_kills = 0  # of the service
+        self._n_forgotten = 0  # answers under an id of the service, which was killed since
         self._n_before = read_header(folder / "m.vvm")["counters"]["rows"]
 
     def run(self, n_kills: int) -> dict[str, int]:
@@ -127,6 +135,7 @@ class Storm:
                     continue
                 service.send_signal(signal.SIGKILL)
                 service.wait()
+                self._n_kills += 1
                 ends["killed"] += 1
                 service = self._serve()
             self._let_some_in()
@@ -140,7 +149,7 @@ class Storm:
         assert code == 0, f"left with {code}"
         assert not self._failures, self._failures[:5]
         self._check()
-        return ends | {"labels": len(self._acknowledged)}
+        return ends | {"labels": len(self._acknowledged), "forgotten": self._n_forgotten}
 
     def _serve(self) -> Process:
         options = ("--port", str(self._port), "--checkpoint-every", "20")
@@ -171,18 +180,28 @@ class Storm:
                 if rng.random() < 0.2:
                     self._note(own, label, client.learn(row, label, own))
                 else:
-                    answer = client.predict(row, own if rng.random() < 0.5 else None)
+                    own = own if rng.random() < 0.5 else None
+                    asked = _Asked(row, label, own is None, self._n_kills)
+                    answer = client.predict(row, own)
                     if answer["kept"]:
-                        waiting.append((answer["id"], label))
+                        waiting.append((answer["id"], asked))
             if self._over.is_set() or len(waiting) > 10:
                 rng.shuffle(waiting)
                 for _ in range(rng.randrange(1, 12)):
                     if waiting:
                         self._label(client, *waiting.pop(), rng)
 
-    def _label(self, client: Client, own: str, label: str, rng: random.Random) -> None:
+    def _label(self, client: Client, own: str, asked: _Asked, rng: random.Random) -> None:
+        label = asked.label
         for _ in range(rng.choice([1, 1, 2])):
-            self._note(own, label, client.label(own, label))
+            try:
+                self._note(own, label, client.label(own, label))
+            except ServiceError as error:
+                # Only an answer under an id of the service may be forgotten, and by a kill.
+                if error.status != 404 or not asked.is_made or asked.n_kills == self._n_kills:
+                    raise
+                self._n_forgotten += 1
+                self._note(own, label, client.learn(asked.row, label, own))
         if rng.random() < 0.05:
             other = "bad" if label == "good" else "good"
             try:

@@ -127,6 +127,37 @@ def test_the_learner_is_the_one_of_the_library(vvm, tmp_path):
     assert (expert["buffer_size"], expert["eviction"], expert["merge_pairs"]) == (5, "oldest", 0)
 
 
+def test_with_label_noise_adf_learns_beside_vvm_unless_told_otherwise(vvm, tmp_path):
+    noisy = ("learn", "ionosphere", "--learner", "vvm", "--label-noise", "0.05", "-q")
+    assert vvm(*noisy, "--model", "both.vvm").code == 0
+    experts = virtualvector.load(tmp_path / "both.vvm").experts_
+    assert [(e["buffer_size"], e["merge_pairs"], e["label_noise"]) for e in experts] == [
+        (30, 5, 0.05), (0, 0, 0.05)
+    ]  # fmt: skip
+    assert vvm(*noisy, "--no-hedge", "--model", "alone.vvm").code == 0
+    (expert,) = virtualvector.load(tmp_path / "alone.vvm").experts_
+    assert expert["buffer_size"] == 30
+    other = vvm(*noisy, "--model", "alone.vvm", "--resume")
+    assert other.code == 2
+    assert "other options" in other.err
+    assert vvm(*noisy, "--no-hedge", "--model", "alone.vvm", "--resume").code == 0
+
+
+@pytest.mark.parametrize("learner", ["auto", "adf", "window-ep"])
+def test_only_vvm_is_hedged(vvm, learner):
+    done = vvm("learn", "ionosphere", "--learner", learner, "--no-hedge")
+    assert done.code == 2
+    assert f"--hedge is not for --learner {learner}" in " ".join(done.err.split())
+
+
+def test_a_hedge_that_there_is_not_is_not_promised(vvm):
+    options = ("--learner", "vvm", "--covariance", "diagonal", "--label-noise", "0.05", "-q")
+    done = vvm("learn", "ionosphere", *options, "--hedge")
+    assert done.code == 2
+    assert "--hedge: with a covariance of low rank vvm learns alone" in " ".join(done.err.split())
+    assert vvm("learn", "ionosphere", *options).code == 0
+
+
 def test_several_files_and_globs_are_one_stream(vvm, tmp_path):
     lines = list(lines_of(300))
     (tmp_path / "all.csv").write_text("\n".join(lines) + "\n")

@@ -16,7 +16,14 @@ LEARNERS = {
     "ep": partial(EPClassifier, shuffle=False),
 }
 
+# The same, of which none predicts by anything but its own posterior.
+ALONE = {
+    name: partial(learner, hedge=False) if learner.func is VVMClassifier else learner
+    for name, learner in LEARNERS.items()
+}
+
 every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+every_learner_alone = pytest.mark.parametrize("learner", ALONE.values(), ids=ALONE)
 
 # Margin noise and label noise.
 every_noise = pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.learners.learner_examples import LEARNERS, every_learner, every_noise, problem
+from tests.learners.learner_examples import ALONE, LEARNERS, every_learner, every_noise, problem
 from virtualvector import (
     ADFClassifier,
     AutoVVMClassifier,
@@ -103,7 +103,7 @@ def test_log_evidence_is_what_predicting_before_learning_adds_up_to(
     y = (X @ [1.0, -2.0, 0.5, 0.0] > 0).astype(int)
     if margin_noise or label_noise:  # without noise, contradictions use up all digits
         y[::9] = 1 - y[::9]
-    model = LEARNERS[name](
+    model = ALONE[name](
         margin_noise=margin_noise, label_noise=label_noise, fit_intercept=fit_intercept
     )
     total = np.log(0.5)

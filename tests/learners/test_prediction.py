@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tests.learners.learner_examples import every_learner, every_noise, problem
+from tests.learners.learner_examples import every_learner, every_learner_alone, every_noise, problem
 
 
 def margins_by_definition(model, X):
@@ -17,7 +17,7 @@ def margins_by_definition(model, X):
     return X @ mean / np.sqrt(variance + model.margin_noise)
 
 
-@every_learner
+@every_learner_alone
 @every_noise
 @pytest.mark.parametrize("prior_variance", [0.2, 1.0, 9.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])

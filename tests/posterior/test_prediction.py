@@ -5,6 +5,7 @@ import pytest
 
 from virtualvector.posterior import (
     Engine,
+    Predictor,
     Settings,
     empty_state,
     gaussian,
@@ -36,7 +37,9 @@ def test_a_row_has_the_same_bits_alone_and_in_tables_of_any_length(d, buffer_siz
     for t in range(MOST):
         row[0] = rows[t]
         alone[t] = engine.predict()
+    predictor = Predictor(engine.state, NOISE)
     for n_rows in range(1, MOST + 1):
+        np.testing.assert_array_equal(predictor.margins(rows[:n_rows]), alone[:n_rows])
         found = predicted_margins(engine.state, rows[:n_rows], NOISE)
         np.testing.assert_array_equal(found, alone[:n_rows])
         found = predicted_margins(engine.state, rows[-n_rows:], NOISE)

@@ -35,24 +35,49 @@ def predict(committee: Committee, inputs: Array) -> Array:
 
 def _predict(committee: Committee, inputs: Array) -> Array:
     """Do so where there is room for the inputs of all rows."""
-    awake: list[int] = np.flatnonzero(committee.awake).tolist()
-    n = min(len(inputs), AT_ONCE)
-    views = committee.feature_space.views((committee.view(e) for e in awake), n)
-    opinions = opinions_of(committee, n)
-    table = StructTable(opinions)
-    width = min(inputs.shape[1], views.inputs.shape[1])
-    predicted = np.empty((len(inputs), len(committee.classes)))
-    for start in range(0, len(inputs), n):
-        some = inputs[start : start + n, :width]
-        size = len(some)
-        views.inputs[:size, :width] = some
-        seen = views.look(size)
-        for place, e in enumerate(awake):
-            rows = seen[committee.view(e)][:size]
-            opinions.of_experts[place, :size] = committee.posteriors[e].probabilities(rows)
-        conclude_at(table.address, size, False)
-        predicted[start : start + size] = opinions.predicted[:size]
-    return predicted
+    return Panel(committee, min(len(inputs), AT_ONCE)).predict(inputs)
+
+
+class Panel:
+    """Those experts of a committee who are awake, asked time and again, in memory made once.
+
+    Not for several threads at once.
+
+    Parameters
+    ----------
+    committee : Committee
+        It stays as it is.
+    n_rows : int
+        There is room for; more are taken one part after the other.
+    """
+
+    def __init__(self, committee: Committee, n_rows: int) -> None:
+        awake: list[int] = np.flatnonzero(committee.awake).tolist()
+        views = [committee.view(e) for e in awake]
+        self._n_rows, self._n_classes = n_rows, len(committee.classes)
+        self._views = committee.feature_space.views(views, n_rows)
+        self._opinions = opinions_of(committee, n_rows)
+        self._table = StructTable(self._opinions)
+        self._experts = [
+            (view, committee.posteriors[e].predicting())
+            for e, view in zip(awake, views, strict=True)
+        ]
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the mixed probability of each class, for rows whose inputs have room."""
+        n, views, opinions = self._n_rows, self._views, self._opinions
+        width = min(inputs.shape[1], views.inputs.shape[1])
+        predicted = np.empty((len(inputs), self._n_classes))
+        for start in range(0, len(inputs), n):
+            some = inputs[start : start + n, :width]
+            size = len(some)
+            views.inputs[:size, :width] = some
+            seen = views.look(size)
+            for place, (view, write_probabilities) in enumerate(self._experts):
+                write_probabilities(seen[view][:size], opinions.of_experts[place, :size])
+            conclude_at(self._table.address, size, False)
+            predicted[start : start + size] = opinions.predicted[:size]
+        return predicted
 
 
 def learn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.attributes import CommitteeAttributes
-from virtualvector.auto.learning import predict
+from virtualvector.auto.learning import Panel, predict
 from virtualvector.auto.tables import TakesTables
 from virtualvector.concurrency import of_one_moment
 from virtualvector.learners.one_vs_rest import against_the_rest
@@ -60,6 +61,19 @@ class PredictsTables(CommitteeAttributes, TakesTables):
                 for rows in self._pieces(len(columns[0]))
             ]
         )
+
+    def predicting(self, n_rows: int) -> Callable[[Array], Array] | None:
+        """Return what predicts arrays of finite numbers as `predict_proba` does, time and again.
+
+        In memory that is made once, for so many rows at a time; not for several threads at once.
+        None if rows have to be looked at, because they are not all numbers.
+        """
+        route = self._route
+        if route is None or not route.is_plain or len(self.classes_) < 2:
+            return None
+        committee, encoder = route.known
+        panel = Panel(committee, n_rows)
+        return lambda rows: panel.predict(encoder.scaled_rows(rows))
 
     @of_one_moment
     def predict(self, X: Any) -> Labels:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.concurrency import computed_once
 from virtualvector.jit.alignment import aligned_zeros
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.views import PARTS, Projection, Sight, Viewed, look_at
@@ -78,10 +79,13 @@ class Views:
         )  # fmt: skip
         self.inputs = inputs
 
+    @computed_once
+    def _own(self) -> StructTable:
+        return StructTable(self.table)
+
     def look(self, n_rows: int) -> dict[Any, Array]:
         """Return what each view has of the first rows, whose inputs have been written."""
-        table = StructTable(self.table)
-        look_at(table.address, n_rows)
+        look_at(self._own.address, n_rows)
         return self.rows
 
 

@@ -270,10 +270,11 @@ class WorkingCommittee:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
             kept = engines.get(id(posterior))
             if kept is None:
-                how = posterior.settings, rows
+                states = [copy_state(state) for state in _states(posterior)]
+                how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(copy_state(s), *how, np.ones(BLOCK), self._powers, committee.sure)
-                    for s in _states(posterior)
+                    Engine(state, how, rows, np.ones(BLOCK), self._powers, sure, alone=False)
+                    for state in states
                 ]
             elif not same:
                 kept = [each.moved(rows) for each in kept]

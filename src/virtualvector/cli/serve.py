@@ -202,7 +202,7 @@ def _answer(
 
     with compilation_notice():
         warm_up(service.snapshot.model, service.form.columns)
-        service.snapshot.probabilities(service.form.example)
+        service.snapshot.ready(service.form.example)
     limits = Limits(bounds.max_body, bounds.max_rows, open=bounds.max_open, rate=bounds.max_rate)
     app = application(service, limits, tokens, (*LOOPBACK, host))
 

@@ -266,6 +266,10 @@ class Encoder:
         """Return the inputs of the numbers of one row; they are learned, if so."""
         return self._scaled([[number] for number in numbers], learn)
 
+    def scaled_rows(self, rows: Array) -> Array:
+        """Return the inputs of rows of nothing but numbers, by what is known, as `scale` does."""
+        return self._scaled(rows.T, learn=False)
+
     def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
         """Return the same with columns that come after so many rows, all of which lacked them.
 
@@ -356,7 +360,7 @@ class Encoder:
             for number in (parts[k] if self.times[k] else (columns[k],))
         ]
 
-    def _scaled(self, numbers: Sequence[Any], learn: bool) -> Array:
+    def _scaled(self, numbers: Sequence[Any] | Array, learn: bool) -> Array:
         rows = np.ascontiguousarray(np.transpose(numbers), dtype=np.float64)
         if learn:
             more = np.isnan(rows).sum(axis=0)

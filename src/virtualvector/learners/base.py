@@ -135,7 +135,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
             The class of each row.
         classes : array-like, optional
             All classes that will ever come, in the first call. Without it they are taken as they
-            come, as if they had been known from the start; that costs one more posterior.
+            come, as if they had been known from the start; that costs one more posterior. Only a
+            hedge of three classes or more knows the difference: what was not said is no evidence.
         sample_weight : array-like of shape (n_rows,), optional
             The weight of each row, as for `fit`.
 

@@ -97,7 +97,7 @@ class VVMClassifier(BayesianLinearClassifier):
     n_seen_ : int
         The number of rows learned.
     log_evidence_ : float, or ndarray of shape (n_classes,)
-        The log-probability of all labels, each predicted before it was learned.
+        The log-probability of all labels, each predicted before it was learned, by VVM alone.
     counters_ : dict
         How often points were evicted, merged or ignored, the sweeps of EP, the divergence lost.
     n_features_in_ : int

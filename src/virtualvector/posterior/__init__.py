@@ -12,6 +12,7 @@ from virtualvector.posterior.low_rank import mean_of, points_of, precision_of
 from virtualvector.posterior.low_rank_state import AnyState, LowRankState, empty_low_rank_state
 from virtualvector.posterior.pooling import pool, shard_start
 from virtualvector.posterior.prediction import (
+    Predictor,
     log_probabilities,
     predicted_margins,
     standardised_margins,
@@ -28,6 +29,7 @@ __all__ = [
     "Events",
     "Gaussian",
     "LowRankState",
+    "Predictor",
     "Settings",
     "State",
     "Strategy",

@@ -83,24 +83,63 @@ def predicted_margins(state: AnyState, rows: Any, margin_noise: float) -> Array:
     >>> bool(-events.margin[0] == predicted_margins(state, rows, 0.0)[2])
     True
     """
-    if isinstance(state, LowRankState):
-        return low_rank_margins(state, rows, margin_noise)
-    if len(state.weight_mean):
-        return standardised_margins(
-            Gaussian(state.weight_mean, state.weight_factor), rows, margin_noise
-        )
-    if not all(array.flags.writeable for array in state):  # as those in a memory map
-        state = copy_state(state)
-    rows = np.require(rows, np.float64, ["C", "A", "W"])
-    margins = np.empty(len(rows))
-    of_points = LANES * len(state.margins)
-    more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
-    table = StructTable(state)
-    if not write_predicted_margins(
-        table.address, rows, margin_noise, margins, *_room_for_tiles(len(state.mean)), *more
-    ):
-        return standardised_margins(gaussian(state), rows, margin_noise)
-    return margins
+    return Predictor(state, margin_noise).margins(rows)
+
+
+class Predictor:
+    """What a posterior says about rows, time and again, in memory that is made once.
+
+    Not for several threads at once.
+
+    Parameters
+    ----------
+    state : State or LowRankState
+        As for `predicted_margins`; it stays as it is.
+    margin_noise : float
+        The variance s² of the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior import Predictor, Settings, empty_state, learn
+    >>> settings = Settings(buffer_size=5)
+    >>> rows, signs = np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([1.0, -1.0])
+    >>> state, _ = learn(empty_state(2, settings), rows, signs, settings)
+    >>> predictor = Predictor(state, 0.0)
+    >>> [predictor.margins(rows[t : t + 1]).round(4).tolist() for t in (0, 1, 0)]
+    [[1.3236], [-1.3236], [1.3236]]
+    """
+
+    def __init__(self, state: AnyState, margin_noise: float) -> None:
+        self._state, self._noise = state, margin_noise
+        self._known: Gaussian | None = None  # in weight space
+        if isinstance(state, LowRankState):
+            return
+        if not all(array.flags.writeable for array in state):  # as those in a memory map
+            self._state = state = copy_state(state)
+        self._room = _room_for_tiles(len(state.mean))
+        if len(state.weight_mean):
+            self._known = Gaussian(state.weight_mean, state.weight_factor)
+            return
+        self._table = StructTable(state)
+        of_points = LANES * len(state.margins)
+        self._more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
+
+    def margins(self, rows: Any) -> Array:
+        """Return the standardised margin of each row, as `predicted_margins` does."""
+        if isinstance(self._state, LowRankState):
+            return low_rank_margins(self._state, rows, self._noise)
+        if not rows.flags.carray or rows.dtype != np.float64:
+            rows = np.require(rows, np.float64, ["C", "A", "W"])
+        margins, noise, room = np.empty(len(rows)), self._noise, self._room
+        if self._known is None:
+            address = self._table.address
+            if write_predicted_margins(address, rows, noise, margins, *room, *self._more):
+                return margins
+            self._known = gaussian(self._state)
+        mean, factor = (np.require(a, np.float64, ["C", "A", "W"]) for a in self._known)
+        write_margins(mean, factor, rows, noise, margins, *room)
+        return margins
 
 
 @compiled

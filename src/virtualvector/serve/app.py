@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -20,14 +20,16 @@ from virtualvector.serve.gate import Gate, Tokens
 from virtualvector.serve.metrics import Latency, exposition
 from virtualvector.serve.openapi import described
 from virtualvector.serve.page import page_files
-from virtualvector.serve.service import Answer, Service, compact
+from virtualvector.serve.service import Answer, Service
 from virtualvector.serve.store import Outcome, StoreLost
+from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded
 from virtualvector.streams.bad_input import BadInput
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERY = 1.0  # seconds between two events
 
+_LATER = (b"retry-after", b"1")
 _STATUS = {Outcome.CONFLICT: 409, Outcome.TAKEN: 409, Outcome.UNKNOWN: 404}
 
 
@@ -36,6 +38,50 @@ class _Json(Response):
 
     def render(self, content: Any) -> bytes:
         return compact(content).encode()
+
+
+Reply = tuple[int, Any]  # a status, and what is sent as JSON
+Handler = Callable[[bytes], Awaitable[Reply]]
+
+
+class Posts:
+    """An ASGI application that answers what is posted, by itself, and leaves the rest to another.
+
+    Each such request is short and there are many of them: nothing is done twice.
+
+    Parameters
+    ----------
+    handlers : mapping of str to callable
+        What answers to which address; `Gate` has read the body.
+    app : ASGI application
+        What answers to all others.
+    """
+
+    def __init__(self, handlers: Mapping[str, Handler], app: Any) -> None:
+        self._handlers, self._app = handlers, app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        is_posted = scope["type"] == "http" and scope["method"] == "POST"
+        handler = self._handlers.get(scope["path"]) if is_posted else None
+        if handler is None:
+            await self._app(scope, receive, send)
+            return
+        headers: list[tuple[bytes, bytes]] = []
+        try:
+            status, reply = await handler(scope["body"])
+        except BadInput as error:
+            status, reply = 422, {"error": str(error)}
+        except Overloaded as error:
+            status, reply, headers = 429, {"error": str(error)}, [_LATER]
+        except StoreLost as error:
+            reply = {"error": f"the store cannot be written: {error}"}
+            status, headers = 503, [_LATER]
+        body = compact(reply).encode()
+        size = (b"content-length", str(len(body)).encode())
+        headers = [(b"content-type", b"application/json"), size, *headers]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 class Application:
@@ -57,12 +103,14 @@ class Application:
         self._told: dict[str, Any] = {}
         self._told_at = -EVERY
 
+    def posted(self) -> dict[str, Handler]:
+        """Return what answers to which address that is sent a body."""
+        return {"/predict": self.predict, "/labels": self.labels, "/learn": self.learn}
+
     def routes(self) -> list[Route]:
         """Return what answers to which address."""
         return [
-            Route("/predict", self.predict, methods=["POST"]),
-            Route("/labels", self.labels, methods=["POST"]),
-            Route("/learn", self.learn, methods=["POST"]),
+            *(Route(path, self.elsewhere, methods=["POST"]) for path in self.posted()),
             Route("/model", self.model),
             Route("/figures", self.figures),
             Route("/events", self.events),
@@ -73,9 +121,9 @@ class Application:
             *(Route(path, self.page) for path in self._page),
         ]
 
-    async def predict(self, request: Request) -> Response:
+    async def predict(self, body: bytes) -> Reply:
         """Say how probable the classes of rows are."""
-        asked = rows_in(request.scope["body"], self.limits)
+        asked = rows_in(body, self.limits, only_numbers=self.service.form.only_numbers)
         answers = await self.service.predict(asked.rows, asked.ids)
         bodies = []
         for own, answer in zip(asked.ids, answers, strict=True):
@@ -85,18 +133,22 @@ class Application:
             if not answer.left_out:
                 del fields["left_out"]
             bodies.append(fields)
-        return _Json(bodies[0] if asked.is_one else {"answers": bodies})
+        return 200, bodies[0] if asked.is_one else {"answers": bodies}
 
-    async def learn(self, request: Request) -> Response:
+    async def learn(self, body: bytes) -> Reply:
         """Take rows and their labels."""
-        asked = rows_in(request.scope["body"], self.limits, labelled=True)
+        asked = rows_in(body, self.limits, labelled=True)
         found = await self.service.learn(asked.rows, asked.labels, asked.ids)
         return _outcomes(found, asked.is_one)
 
-    async def labels(self, request: Request) -> Response:
+    async def labels(self, body: bytes) -> Reply:
         """Take labels of rows that were asked about."""
-        labels, is_one = labels_in(request.scope["body"], self.limits)
+        labels, is_one = labels_in(body, self.limits)
         return _outcomes(await self.service.label(labels), is_one)
+
+    async def elsewhere(self, request: Request) -> Response:
+        """Never called: what is posted is answered by `Posts`; others are told what is allowed."""
+        raise NotImplementedError
 
     async def model(self, request: Request) -> Response:
         """Say what the model is."""
@@ -208,42 +260,20 @@ def application(
     app = Starlette(
         routes=inside.routes(),
         lifespan=lifespan,
-        exception_handlers={
-            Refused: _refused,
-            BadInput: _bad_input,
-            StoreLost: _lost,
-            Overloaded: _overloaded,
-            HTTPException: _not_here,
-        },
+        exception_handlers={Refused: _refused, HTTPException: _not_here},
     )
-    return Gate(app, limits, tokens, hosts, inside.latency)
+    return Gate(Posts(inside.posted(), app), limits, tokens, hosts, inside.latency)
 
 
-def _outcomes(found: Sequence[tuple[str, Outcome]], is_one: bool) -> Response:
+def _outcomes(found: Sequence[tuple[str, Outcome]], is_one: bool) -> Reply:
     outcomes = [{"id": own, "outcome": outcome.value} for own, outcome in found]
     status = max(_STATUS.get(outcome, 200) for _, outcome in found)
-    return _Json(outcomes[0] if is_one else {"outcomes": outcomes}, status)
-
-
-def _error(status: int, message: str, **headers: str) -> Response:
-    return _Json({"error": message}, status, headers)
+    return status, outcomes[0] if is_one else {"outcomes": outcomes}
 
 
 def _refused(request: Request, error: Any) -> Response:
-    return _error(error.status, str(error))
-
-
-def _bad_input(request: Request, error: Exception) -> Response:
-    return _error(422, str(error))
-
-
-def _lost(request: Request, error: Exception) -> Response:
-    return _error(503, f"the store cannot be written: {error}", **{"Retry-After": "1"})
-
-
-def _overloaded(request: Request, error: Exception) -> Response:
-    return _error(429, str(error), **{"Retry-After": "1"})
+    return _Json({"error": str(error)}, error.status)
 
 
 def _not_here(request: Request, error: Any) -> Response:
-    return _error(error.status_code, error.detail, **(error.headers or {}))
+    return _Json({"error": error.detail}, error.status_code, error.headers or {})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from virtualvector.escaping import quoted
+from virtualvector.serve.texts import parsed
 
 LONGEST_ID = 200  # characters
 _FEW = 40  # characters of what was found that are told
@@ -40,7 +41,9 @@ class Asked(NamedTuple):
     is_one: bool  # one row, not a list of one
 
 
-def rows_in(body: bytes, limits: Limits, labelled: bool = False) -> Asked:
+def rows_in(
+    body: bytes, limits: Limits, labelled: bool = False, only_numbers: bool = False
+) -> Asked:
     """Return the rows of a request, their ids, and their labels if they have any.
 
     Examples
@@ -49,7 +52,7 @@ def rows_in(body: bytes, limits: Limits, labelled: bool = False) -> Asked:
     >>> rows_in(b'{"row": {"x": 1.5}, "id": "a"}', Limits())
     Asked(rows=[{'x': 1.5}], ids=['a'], labels=[], is_one=True)
     """
-    asked = _json(body)
+    asked = _json(body, only_numbers)
     one = ("row", "id", "label") if labelled else ("row", "id")
     many = ("rows", "ids", "labels") if labelled else ("rows", "ids")
     if not isinstance(asked, dict):
@@ -113,9 +116,9 @@ def check_id(own: Any) -> None:
         )
 
 
-def _json(body: bytes) -> Any:
+def _json(body: bytes, only_numbers: bool = False) -> Any:
     try:
-        return json.loads(body)
+        return parsed(body, only_numbers)
     except (ValueError, RecursionError) as error:
         message = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise Refused(400, f"found a body that is no JSON ({message}); expected JSON.") from error

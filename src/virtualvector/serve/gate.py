@@ -123,9 +123,10 @@ class Gate:
 
         self._n_open += 1
         try:
-            self._check(scope)
+            headers = dict(scope["headers"])
+            self._check(scope, headers)
             if scope["method"] == "POST":
-                scope["body"] = await self._body(scope, receive)
+                scope["body"] = await self._body(headers, receive)
             await self._app(scope, receive, sending)
         except Refused as refused:
             if not is_begun:
@@ -136,13 +137,12 @@ class Gate:
             if path != "/events":
                 self._latency.add(path, status, time.perf_counter() - began)
 
-    def _check(self, scope: Any) -> None:
+    def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
         limits, path = self._limits, scope["path"]
         if self._n_open > limits.open:
             raise Refused(429, f"found {limits.open:,} requests under way; expected no more.")
         if limits.rate is not None and not self._is_in_time(limits.rate):
             raise Refused(429, f"found more than {limits.rate:g} requests in a second.")
-        headers = dict(scope["headers"])
         if self._tokens is not None:
             self._check_token(headers, path)
         elif _host(headers) not in self._hosts:
@@ -174,12 +174,10 @@ class Gate:
                 raise Refused(403, "found a token to read; expected one to write.")
             raise Refused(401, "found an unknown token.")
 
-    async def _body(self, scope: Any, receive: Any) -> bytes:
-        most, headers = self._limits.body, dict(scope["headers"])
-        announced = headers.get(b"content-length", b"0")
-        too_long = Refused(413, f"found a body of more than {most:,} bytes; expected less.")
+    async def _body(self, headers: dict[bytes, bytes], receive: Any) -> bytes:
+        most, announced = self._limits.body, headers.get(b"content-length", b"0")
         if announced.isdigit() and len(announced) < 20 and int(announced) > most:
-            raise too_long
+            raise _too_long(most)
         parts, size = [], 0
         try:
             async with asyncio.timeout(self._limits.seconds):
@@ -190,11 +188,15 @@ class Gate:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
-                        raise too_long
+                        raise _too_long(most)
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
             raise Refused(408, "found a body that comes too slowly.") from None
+
+
+def _too_long(most: int) -> Refused:
+    return Refused(413, f"found a body of more than {most:,} bytes; expected less.")
 
 
 def _host(headers: dict[bytes, bytes]) -> str:

@@ -14,7 +14,7 @@ from virtualvector.serve.rows import RowFormat
 from virtualvector.serve.store import Base, Store, StoreLost
 
 LATEST = 10  # conflicts that are shown
-PAUSE = 0.2  # seconds in which labels gather: those that come together cost less
+PAUSE = 0.4  # seconds in which labels gather: those that come together cost less
 
 
 class Upkeep(NamedTuple):
@@ -61,6 +61,7 @@ class Learner:
 
     def start(self) -> None:
         """Begin."""
+        self.snapshot = self.snapshot.ready(self._form.example)
         self._thread.start()
 
     def stop(self) -> None:
@@ -81,9 +82,7 @@ class Learner:
         try:
             while rows := self._store.labelled(self.snapshot.sequence, AT_ONCE):
                 after = self.snapshot.after(rows, self._form)
-                # Whoever answers next is not to wait until it is ready.
-                after.probabilities(self._form.checked_before(rows[-1].row))
-                self.snapshot = after
+                self.snapshot = after.ready(self._form.example)
                 if self._stop.is_set() or self._is_due():
                     break
             self.trouble.pop("learning", None)

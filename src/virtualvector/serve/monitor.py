@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +10,7 @@ import numpy as np
 from virtualvector.evaluation import Tally
 from virtualvector.evaluation.tally import BEFORE_ALL, Totals, between
 from virtualvector.serve.store import Labelled
+from virtualvector.serve.texts import parsed
 from virtualvector.types import Array, Labels
 
 SURPRISING = 0.1  # of a probability: what came had been given less
@@ -157,7 +157,7 @@ def predictions_of(rows: Sequence[Labelled], classes: Sequence[str]) -> tuple[La
     >>> columns.tolist(), predicted.tolist()
     (['ham', 'phish', 'spam'], [[0.2, 0.0, 0.8]])
     """
-    each = [json.loads(row.predicted) for row in rows]
+    each = [parsed(row.predicted, only_numbers=True) for row in rows]
     columns = np.array(sorted({*classes, *(name for one in each for name in one)}))
     return columns, np.array([[one.get(name, 0.0) for name in columns.tolist()] for one in each])
 

@@ -125,7 +125,11 @@ def _schemas(columns: Sequence[Column], classes: Sequence[str], limits: Limits) 
                     "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
                 },
                 "learned": {"type": "integer", "description": "Labels learned by then."},
-                "kept": {"type": "boolean", "description": "Whether its label can come later."},
+                "kept": {
+                    "type": "boolean",
+                    "description": "Whether its label can come later: the row is durable, or, "
+                    "under an id that was made, will be in a moment.",
+                },
                 "left_out": {"type": "array", "items": {"type": "string"}},
             },
             "required": ["id", "label", "probabilities", "learned", "kept"],

@@ -64,13 +64,13 @@ class RowFormat:
         self._marks = Marks(missing)
         self._plan = Plan(self.columns, None, self._marks, learned=True)
         # Numbers need no second look, unless some of them stand for a missing value.
-        self._is_plain = (
+        self.only_numbers = (
             all(column.kind == "number" for column in columns) and not self._marks.numbers
         )
 
     def check(self, rows: Sequence[Mapping[str, Any]]) -> Checked:
         """Return the values of rows, or raise `BadInput` at the first that is none."""
-        if self._is_plain:
+        if self.only_numbers:
             try:
                 values = [[row[name] for name in self.names] for row in rows]
                 array = self._numbers(values)
@@ -86,14 +86,14 @@ class RowFormat:
 
     def table(self, values: Sequence[Sequence[Any]]) -> Any:
         """Return rows that were checked before, by their values, as a model takes them."""
-        if self._is_plain and (array := self._numbers(values)) is not None:
+        if self.only_numbers and (array := self._numbers(values)) is not None:
             return pa.table(list(array.T), self.names)
         return self._read([dict(zip(self.names, each, strict=True)) for each in values], "store")
 
     def checked_before(self, row: str) -> Checked:
         """Return one row of the store, as JSON, as `check` did."""
         values = [json.loads(row)]
-        array = self._numbers(values) if self._is_plain else None
+        array = self._numbers(values) if self.only_numbers else None
         return Checked(values, self.table(values) if array is None else array, [])
 
     @property
@@ -108,10 +108,10 @@ class RowFormat:
         if not all(set(map(type, row)) <= _NUMBERS for row in values):
             return None
         try:
-            array = np.array(values, np.float64)
+            are_finite = all(isfinite(sum(row)) for row in values)
         except OverflowError:
             return None
-        return array if isfinite(float(array.sum())) else None
+        return np.array(values, np.float64) if are_finite else None
 
     def _read(self, rows: Sequence[Mapping[str, Any]], name: str) -> pa.Table:
         """Return rows as the command line reads them."""

@@ -92,6 +92,8 @@ def open_database(address: str, must_exist: bool = False) -> Engine:
     else:
         wait = {"connect_timeout": PATIENCE, "options": "-c statement_timeout=10s"}
         engine = create_engine(url, connect_args=wait, pool_pre_ping=True)
+    # Many rows in one statement: Python's other threads go on while it is carried out.
+    engine.dialect.use_insertmanyvalues_wo_returning = True
     _tables.create_all(engine)
     return engine
 

@@ -18,7 +18,7 @@ from virtualvector.serve.service import Service
 from virtualvector.streams.bad_input import BadInput
 
 GRACE = 4  # seconds that requests under way have to end; then everything is saved
-SWITCH = 0.001  # seconds for which a thread that learns may keep others from answering
+SWITCH = 0.0002  # seconds for which a thread that learns may keep others from answering
 BACKLOG = 512  # connections that wait to be accepted
 
 

@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from virtualvector.serve.gathering import Gathering
 from virtualvector.serve.learner import Learner
 from virtualvector.serve.learning import Learned
 from virtualvector.serve.rows import Checked, RowFormat
 from virtualvector.serve.store import Entry, Outcome, Store, StoreLost, Written
+from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded, Writer
 
-compact = json.JSONEncoder(separators=(",", ":")).encode
-
-FEW = 8  # rows that are predicted at once, however many others wait
+FEW = 8  # rows of a request that are predicted at once, however many others wait
 WAIT = 1.0  # seconds that an answer waits for the store
 
 
@@ -58,6 +60,7 @@ class Service:
         self.is_stopping = False
         self._random = Random()  # of ids that are made
         self._has_categories = any(column.categorical for column in form.columns)
+        self._gathering = Gathering(lambda: self.snapshot)
         self._store = store
 
     def start(self) -> None:
@@ -82,6 +85,12 @@ class Service:
     ) -> list[Answer | Outcome]:
         """Return what the model says about rows, and keep it; TAKEN if another row has an id."""
         checked, entries, predicted = await self._predicted(rows, ids)
+        if self.writer.is_sure and all(entry.is_new for entry in entries):
+            kept = self._are_handed_over(entries)
+            return [
+                _answer(entry, own, kept, checked)
+                for entry, own in zip(entries, predicted, strict=True)
+            ]
         written = await self._kept(entries)
         return [
             self._answer(entry, own, became, checked)
@@ -118,27 +127,46 @@ class Service:
     ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
         """Check rows, and predict them; many of them where others need not wait for it."""
         if len(rows) > FEW:
-            return await asyncio.to_thread(self._say, rows, ids)
-        return self._say(rows, ids)
+            return await asyncio.to_thread(lambda: self._say(self.form.check(rows), ids))
+        checked = self.form.check(rows)
+        if not isinstance(checked.table, np.ndarray):
+            return self._say(checked, ids)
+        learned, each = await self._gathering.predict(checked.table)
+        classes = learned.classes
+        predicted = [dict(zip(classes, row, strict=True)) for row in each]
+        return checked, self._entries(ids, checked, predicted, learned), predicted
 
     def _say(
-        self, rows: Sequence[Mapping[str, Any]], ids: Sequence[str | None]
+        self, checked: Checked, ids: Sequence[str | None]
     ) -> tuple[Checked, list[Entry], list[dict[str, float]]]:
-        checked, snapshot, now = self.form.check(rows), self.snapshot, time.time()
-        predicted = snapshot.probabilities(checked)
+        learned = self.snapshot
+        predicted = learned.probabilities(checked)
         self._count_unseen(checked)
-        entries = [
+        return checked, self._entries(ids, checked, predicted, learned), predicted
+
+    def _entries(
+        self,
+        ids: Sequence[str | None],
+        checked: Checked,
+        predicted: Sequence[dict[str, float]],
+        learned: Learned,
+    ) -> list[Entry]:
+        now = time.time()
+        return [
             Entry(
-                f"{self._random.getrandbits(128):032x}" if own is None else own,
+                self._new_id(now) if own is None else own,
                 now,
                 compact(values),
                 compact(each),
-                snapshot.sequence,
+                learned.sequence,
                 is_new=own is None,
             )
             for own, values, each in zip(ids, checked.values, predicted, strict=True)
         ]
-        return checked, entries, predicted
+
+    def _new_id(self, now: float) -> str:
+        """Return an id that nobody has used; those of a time are beside each other in an index."""
+        return f"{int(now * 1e6):014x}{self._random.getrandbits(72):018x}"
 
     def _answer(
         self, entry: Entry, predicted: dict[str, float], became: Written | None, checked: Checked
@@ -147,9 +175,17 @@ class Service:
             return Outcome.TAKEN
         if became is not None and not entry.is_new and became.predicted != entry.predicted:
             predicted = json.loads(became.predicted or "{}")  # at the time
-        likeliest = max(predicted, key=predicted.__getitem__)
-        kept = became is not None
-        return Answer(entry.id, likeliest, predicted, entry.learned, kept, checked.left_out)
+        return _answer(entry, predicted, became is not None, checked)
+
+    def _are_handed_over(self, entries: list[Entry]) -> bool:
+        """Let answers be kept soon, under ids that nobody knows yet; say whether they will be."""
+        if self.writer.lost is not None:
+            return False
+        try:
+            self.writer.keep(entries)
+        except Overloaded:
+            return False
+        return True
 
     async def _kept(self, entries: list[Entry]) -> Sequence[Written | None]:
         """Keep answers; where that cannot be done they are given all the same."""
@@ -183,3 +219,8 @@ class Service:
             self.unseen.update(
                 {name: n for name, n in zip(self.form.names, counts, strict=True) if n}
             )
+
+
+def _answer(entry: Entry, predicted: dict[str, float], kept: bool, checked: Checked) -> Answer:
+    likeliest = max(predicted, key=predicted.__getitem__)
+    return Answer(entry.id, likeliest, predicted, entry.learned, kept, checked.left_out)

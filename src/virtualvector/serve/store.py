@@ -272,7 +272,7 @@ class _Transaction:
     def take(self, entry: Entry) -> Written:
         known = self._known.get(entry.id)
         if entry.row is not None:
-            if known is not None and known.row != entry.row:
+            if known is not None and not _is_same(known.row, entry.row):
                 return Written(Outcome.TAKEN)
             if known is None:
                 known = self._add(entry)
@@ -324,6 +324,11 @@ class _Transaction:
                     self._conflicts.pop((own, label), None)
             if self._conflicts:
                 connection.execute(insert(conflicts), list(self._conflicts.values()))
+
+
+def _is_same(row: str, other: str) -> bool:
+    """Whether two rows, as JSON, have the same values."""
+    return row == other or json.loads(row) == json.loads(other)
 
 
 def _cut(ids: Iterable[str]) -> Iterator[Sequence[str]]:

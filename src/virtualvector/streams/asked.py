@@ -27,6 +27,12 @@ class Asked(NamedTuple):
     find_text: bool = False
     sparse: bool | None = False
 
+    @property
+    def apart(self) -> frozenset[str]:
+        """The columns that were mentioned."""
+        named = (*self.categorical, *self.ignore, *self.ids, *self.ids_if_there, *self.text)
+        return frozenset([*named, *filter(None, (self.label, self.weight))])
+
     def check(self, columns: Sequence[Column] | None) -> None:
         """Raise if one column is to be several things."""
         inputs = [] if columns is None else [column.name for column in columns]
@@ -51,13 +57,16 @@ def options_for(
     ignored = ignored.difference(asked.ids, asked.ids_if_there)
     sparse = [source for source in sources if source.format == "svmlight"]
     if columns is None:
-        return _options_by_indices(sparse, asked)._replace(ignored=ignored)
+        options = _options_by_indices(sparse, asked)
+        return options._replace(ignored=ignored, sparse=asked.sparse, apart=asked.apart)
     known = [*(column.name for column in columns), *asked.ids, *asked.ids_if_there]
     known += [] if asked.weight is None else [asked.weight]
     return Options(
         least=2 if asked.labelled else 1,
         indices=indices_of(columns) if sparse else range(0),
         n_places=max((column.n_places for column in columns), default=0),
+        sparse=any(column.n_places for column in columns),
+        apart=asked.apart,
         ignored=ignored,
         expected=frozenset([*known, *(label if asked.labelled else [])]),
     )

@@ -108,12 +108,12 @@ class Problem(NamedTuple):
     message: str  # what was found and what was expected
 
 
-def check_names(place: str, names: Sequence[str]) -> None:
+def check_names(place: str, names: Sequence[str], most: int = WIDEST) -> None:
     """Raise if there are no or too many columns, two of the same name, or one that is no name."""
     if not names:
         raise BadInput(f"{place}: found no columns; expected some.")
-    if len(names) > WIDEST:
-        raise BadInput(f"{place}: found {len(names):,} columns; expected at most {WIDEST:,}.")
+    if len(names) > most:
+        raise BadInput(f"{place}: found {len(names):,} columns; expected at most {most:,}.")
     for name, times in Counter(names).items():
         if times > 1:
             raise BadInput(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from virtualvector.streams.arrow_tables import shipped
@@ -13,12 +13,15 @@ from virtualvector.streams.byte_source import CHUNK, begun, blocks
 from virtualvector.streams.chunks import BOM, why
 from virtualvector.streams.columns import Column, Plan
 from virtualvector.streams.delimited import Delimited
+from virtualvector.streams.dialect import DELIMITERS as DELIMITERS_OF_TEXT
 from virtualvector.streams.dialect import Dialect, decoded
 from virtualvector.streams.json_lines import JsonLines
+from virtualvector.streams.limits import WIDEST
 from virtualvector.streams.passing import Passing
 from virtualvector.streams.sources import BINARY, Source
 from virtualvector.streams.svmlight import SparseSvmLight, SvmLight
 from virtualvector.streams.text import Text
+from virtualvector.streams.wide_delimited import WideDelimited
 from virtualvector.values import USUAL, Marks
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -74,6 +77,8 @@ class Options(NamedTuple):
     chunk: int = CHUNK  # bytes that are parsed in one go
     indices: range = range(0)  # of the columns of svmlight
     n_places: int = 0  # of its sparse rows, if it is read as such
+    sparse: bool | None = False  # whether a very wide table becomes sparse rows
+    apart: frozenset[str] = frozenset()  # columns that are no part of them
     expected: frozenset[str] | None = None  # columns, if what they hold is known
     ignored: frozenset[str] = frozenset()  # columns that may be there or not
     dialect: Dialect = Dialect()  # of text
@@ -108,10 +113,26 @@ def _open(source: Source, options: Options) -> Rows:
     if format == "jsonl":
         rows = JsonLines(source.name, data, options.marks, expected, options.ignored)
     else:
-        usual, least = DELIMITERS[format], options.least
-        rows = Delimited(source.name, data, options.marks, dialect, usual, least, expected)
+        rows = _delimited(source.name, data, DELIMITERS[format], options)
     rows.notes = (*notes, *rows.notes)
     return rows
+
+
+def _delimited(name: str, data: Iterator[bytes], usual: str, options: Options) -> Text:
+    """Return the rows of CSV or TSV; of very many columns as sparse rows, if that may be."""
+    marks, dialect, expected = options.marks, options.dialect, options.expected
+    if options.sparse is not False:
+        begin, data = begun(data, lambda begin: b"\n" in begin.lstrip(b"\r\n"))
+        header = begin.lstrip(b"\r\n").partition(b"\n")[0]
+        delimiter = dialect.delimiter or max([usual, *DELIMITERS_OF_TEXT], key=_count_in(header))
+        if header.count(delimiter.encode()) >= WIDEST:
+            apart = options.apart | (expected or frozenset())
+            return WideDelimited(name, data, marks, dialect, delimiter, apart, expected)
+    return Delimited(name, data, marks, dialect, usual, options.least, expected)
+
+
+def _count_in(header: bytes) -> Callable[[str], int]:
+    return lambda delimiter: header.count(delimiter.encode())
 
 
 def _sniffed(source: Source, data: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:

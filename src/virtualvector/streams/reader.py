@@ -258,7 +258,7 @@ class Reader:
         doubtful = [c.name for c in self.columns if c.categorical and c.name not in categorical]
         check_plain(source, {name: heads[name] for name in doubtful})
         self.notes += [
-            f"sparse rows: {quoted(c.name)}, of {c.n_places:,} places (never written out)"
+            f"sparse rows: {quoted(c.name)}, of {c.n_places:,} places"
             for c in self.columns
             if c.n_places
         ]

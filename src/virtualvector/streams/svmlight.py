@@ -166,11 +166,8 @@ class SparseSvmLight(SvmLight):
             return None
         sparse, labels = found
         sparse.eliminate_zeros()  # which are written out here and there
-        entries = pa.StructArray.from_arrays(
-            [pa.array(sparse.indices.astype(np.int64)), pa.array(sparse.data)], ["index", "value"]
-        )
-        rows = pa.ListArray.from_arrays(pa.array(sparse.indptr.astype(np.int32)), entries)
-        columns = {FEATURES: rows.cast(sparse_type()), LABEL: _texts(labels)}
+        rows = sparse_column(sparse)
+        columns = {FEATURES: rows, LABEL: _texts(labels)}
         return pa.table({column.name: columns[column.name] for column in plan.wanted})
 
     def _record(self, label: str, *pairs: str) -> Record | Problem:
@@ -194,6 +191,16 @@ class SparseSvmLight(SvmLight):
                 return Problem(None, f"found the index {key} twice; expected each once.")
             entries[index] = number
         return record | {FEATURES: sorted(entry for entry in entries.items() if entry[1] != 0.0)}
+
+
+def sparse_column(rows: Any) -> pa.Array:
+    """Return sparse rows of SciPy's as a column of Arrow's."""
+    import pyarrow as pa
+
+    places, values = pa.array(rows.indices.astype(np.int64)), pa.array(rows.data)
+    entries = pa.StructArray.from_arrays([places, values], ["index", "value"])
+    starts = pa.array(rows.indptr.astype(np.int32))
+    return pa.ListArray.from_arrays(starts, entries).cast(sparse_type())
 
 
 def indices_in(sources: Sequence[Source], most: int = WIDEST) -> range:

@@ -84,6 +84,10 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         The rank.
     is_text_, is_categorical_, is_time_ : ndarray of shape (n_columns,)
         What columns hold.
+    n_places_ : ndarray of shape (n_columns,)
+        The places of sparse rows, where a column holds these.
+    experts_, n_awake_, history_
+        As a committee has them, of which this is one expert alone.
 
     Examples
     --------
