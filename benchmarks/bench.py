@@ -4,9 +4,9 @@
     python benchmarks/bench.py --page FILE       # docs/speed.md, from such a FILE
 
 Everything is measured in one process and one run (speed/timing.py says how), BLAS on one thread.
-Parts are rows, separable, real, points, stream, bytes, batches, committee and start. Learners whose
-package is not installed are left out, and named. The exit code is 1 if the default learner costs
-more than its ceiling (speed/aims.py); aims are printed beside what was measured.
+Parts are rows, separable, real, points, stream, bytes, batches, committee, wide and start. Learners
+whose package is not installed are left out, and named. The exit code is 1 if the default learner
+costs more than its ceiling (speed/aims.py); aims are printed beside what was measured.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from speed.real import REAL, measure_real
 from speed.rows import everybody, measure_rows
 from speed.startup import measure_start
 from speed.timing import microseconds
+from speed.wide import measure_wide
 
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 
@@ -92,6 +93,11 @@ def committee(plan: Plan) -> Iterator[Figure]:
         yield from measure_committee(d, plan)
 
 
+def wide(plan: Plan) -> Iterator[Figure]:
+    say("wide: sparse rows of 2^18 places, and dense ones of 10,000 columns")
+    yield from measure_wide(plan)
+
+
 def start(plan: Plan) -> Iterator[Figure]:
     for name in plan.programs:
         say(f"start: {name}")
@@ -107,6 +113,7 @@ PARTS: dict[str, Callable[[Plan], Iterator[Figure]]] = {
     "bytes": n_bytes,
     "batches": batches,
     "committee": committee,
+    "wide": wide,
     "start": start,
 }
 
@@ -132,6 +139,7 @@ def show(report: Report) -> None:
         ("bytes", "What is kept between rows"),
         ("batches", "predict_proba on many rows"),
         ("committee", "A row of a committee, predicted and then learned"),
+        ("wide", "A row of many columns, predicted and then learned"),
         ("start", "From the start of Python"),
     ):
         tables.print_figures(report, part, title)

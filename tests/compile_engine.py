@@ -10,6 +10,7 @@ from virtualvector.posterior.residual.cut import cut_residual
 ADDRESS = int
 KERNELS = (
     (step.learn_rows, (ADDRESS, int, int, bool)),
+    (step.learn_clean_rows, (ADDRESS, int, int, bool)),
     (step.merge_or_evict, (ADDRESS, int)),
     (step.yield_to_contradiction, (ADDRESS, int)),
     (step.learn_part, (ADDRESS, int)),

@@ -29,6 +29,7 @@ from speed.real import (
     name_of,
     with_label_noise,
 )
+from speed.wide import DENSE, PER_FULL, PER_RIVER, PER_VOWPAL, PLACES, RANK_0
 
 CEILING = 20.0  # times the limit: more than this and the benchmark fails
 CEILING_FOR = ("rows", "VVM 30, merging", {"d": 100}, "× limit")
@@ -117,6 +118,10 @@ def aims(dimensions: tuple[int, ...]) -> list[Aim]:
             for d in DIMENSIONS
             if d >= 57
         ),
+        Aim("wide", "ADF, rank 0", PER_VOWPAL, 1.5, {"d": PLACES}),
+        Aim("wide", "ADF, rank 0", PER_RIVER, 1.0, {"d": PLACES}),
+        Aim("wide", "ADF, rank 20", RANK_0, 5.0, {"d": PLACES}),
+        Aim("wide", "ADF, rank 20, dense", PER_FULL, math.inf, {"d": DENSE}, least=100.0),
         Aim("start", "VVM 30, first prediction", "cold, s", 10.0),
         Aim("start", "VVM 30, first prediction", "warm, s", 1.5),
     ]

@@ -32,11 +32,11 @@ def test_scikit_learn_contract(estimator, check):
     [
         (
             Expert(None, 0.5, 0.02, 10, merge_pairs=5),
-            VVMClassifier(10, margin_noise=0.5, label_noise=0.02),
+            VVMClassifier(10, margin_noise=0.5, label_noise=0.02, hedge=False),
         ),
         (
             Expert(None, 0.5, 0.02, 10, merge_pairs=5, eviction="margin"),
-            VVMClassifier(10, margin_noise=0.5, label_noise=0.02, eviction="margin"),
+            VVMClassifier(10, margin_noise=0.5, label_noise=0.02, eviction="margin", hedge=False),
         ),
         (Expert(None, 1.0), VVMClassifier(0, margin_noise=1.0)),
         (Expert(None, 1.0), ADFClassifier(margin_noise=1.0)),

@@ -150,6 +150,14 @@ def test_only_vvm_is_hedged(vvm, learner):
     assert f"--hedge is not for --learner {learner}" in " ".join(done.err.split())
 
 
+def test_a_hedge_that_there_is_not_is_not_promised(vvm):
+    options = ("--learner", "vvm", "--covariance", "diagonal", "--label-noise", "0.05", "-q")
+    done = vvm("learn", "ionosphere", *options, "--hedge")
+    assert done.code == 2
+    assert "--hedge: with a covariance of low rank vvm learns alone" in " ".join(done.err.split())
+    assert vvm("learn", "ionosphere", *options).code == 0
+
+
 def test_several_files_and_globs_are_one_stream(vvm, tmp_path):
     lines = list(lines_of(300))
     (tmp_path / "all.csv").write_text("\n".join(lines) + "\n")

@@ -109,6 +109,7 @@ SHOW = {
     "python.md": 7,
     "river.md": 6,
     "scaling.md": 4,
+    "text.md": 6,
 }
 
 

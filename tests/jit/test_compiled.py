@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
 import pytest
 
 import virtualvector
-from virtualvector.jit.compiled import entry, stamp_of
+from virtualvector.jit.compiled import compiled, dispatched, entry, stamp_of
 from virtualvector.kernels.likelihood import log_probability
 from virtualvector.posterior.step import learn_rows
 
@@ -84,6 +85,56 @@ def test_what_an_earlier_version_has_left_in_the_cache_is_not_even_read(tmp_path
 def test_compiled_code_cannot_allocate():
     # Compiling without numba's runtime fails for whatever needs memory: rows allocate nothing.
     assert learn_rows.entry.targetoptions["_nrt"] is False
+
+
+class Left(NamedTuple):
+    size: int
+
+
+class Right(NamedTuple):
+    size: int
+
+
+@dispatched
+def where(first, second):
+    return 0
+
+
+@where.register(Left)
+def _(first, second):
+    return 1
+
+
+@where.register(Right)
+def _(first, second):
+    return 2
+
+
+@compiled
+def twice(first, second):
+    return 10 * where(first, second) + where(second, first)
+
+
+def test_the_first_argument_that_has_a_version_decides_which_it_is():
+    left, right = Left(0), Right(0)
+    assert [twice(1, 2), twice(1, left), twice(right, 1)] == [0, 11, 22]
+    assert [twice(left, right), twice(right, left)] == [12, 21]
+
+
+@compiled
+def third(x):
+    return x**3
+
+
+@compiled
+def both(x):
+    return third(x) + max(third(0.5 * x), 2.0)
+
+
+def test_parts_that_several_functions_call_are_all_there():
+    assert both(2.0) == 10.0
+    assert both(4.0) == 72.0
+    assert third(3.0) == 27.0
 
 
 def test_a_kernel_is_looked_up_once():

@@ -1,6 +1,7 @@
 """Python's search for garbage is left as it was found."""
 
 import gc
+import weakref
 
 import pytest
 
@@ -20,3 +21,29 @@ def test_what_was_switched_off_is_switched_on_again_if_it_was_on(enabled):
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_what_was_made_meanwhile_is_old_and_still_found_once_it_is_garbage():
+    class Cycle:
+        pass
+
+    with gc_paused():
+        cycle = Cycle()
+        cycle.itself = cycle
+        left = weakref.ref(cycle)
+    assert gc.is_tracked(cycle)
+    assert not any(each is cycle for each in gc.get_objects(generation=0))
+    del cycle
+    gc.collect()
+    assert left() is None
+
+
+def test_what_somebody_has_frozen_stays_frozen():
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with gc_paused():
+            pass
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()

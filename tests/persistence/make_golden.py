@@ -23,6 +23,8 @@ CHOSEN = {
     "window-ep": "window-ep",
     "ep-names": "ep, names of columns",
     "auto": "auto, a few columns",
+    "adf-low-rank": "adf, low rank",
+    "wide-texts": "wide, texts",
 }
 
 

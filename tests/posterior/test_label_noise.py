@@ -109,7 +109,7 @@ def merges_despite(state, settings, limit, work):
         merge = propose(pair, i, j)
         if merge.first >= 0 and loses_little(pair, merge, limit):
             merged += 1
-            passed += not may_lose_little(pair, limit, False)
+            passed += not may_lose_little(pair, settings, limit, False)
     return passed, merged
 
 

@@ -159,6 +159,30 @@ def test_lengths_of_rows_do_not_matter_without_margin_noise():
     np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("how", [each for each in SETTINGS if each.label_noise == 0.0])
+@pytest.mark.parametrize("margin_noise", [0.0, 0.3])
+def test_without_label_noise_the_smaller_kernel_learns_the_same_bits(how, margin_noise):
+    how = how._replace(margin_noise=margin_noise)
+    rows, signs = problem(5, 60, 0.0, seed=11)
+    signs[::9] *= -1.0
+    one, other = (
+        Engine(empty_state(5, how), how, rows, signs, alone=alone) for alone in (True, False)
+    )
+    one.learn()
+    other.learn()
+    assert one._kernel is not other._kernel
+    assert_same_bits(one.state, other.state)
+    assert_same_bits(one.events, other.events)
+
+
+def test_points_with_label_noise_are_learned_on_with_as_such():
+    noisy, clean = (Settings(buffer_size=6, label_noise=noise) for noise in (0.1, 0.0))
+    rows, signs = problem(4, 80, 0.0)
+    state, _ = learn(empty_state(4, noisy), rows[:40], signs[:40], noisy)
+    engine = Engine(copy_state(state), clean, rows[40:], signs[40:])
+    assert engine._kernel is learn_rows
+
+
 @pytest.mark.parametrize("how", [Settings(buffer_size=0, margin_noise=0.5), SETTINGS[2]])
 def test_of_negative_rows_only_those_that_are_not_sure_are_learned(how):
     """Against `learn`, which is given only the others; margins are those of the Gaussian."""

@@ -295,3 +295,17 @@ def test_numbers_are_features_too():
 
 def _converged(kind):
     return {"tol": 1e-17} if hasattr(kind(), "tol") else {}
+
+
+def test_a_covariance_of_low_rank_that_has_room_for_all_rows_is_the_full_one():
+    rng = np.random.default_rng(0)
+    low = ADFClassifier(margin_noise=1.0, covariance="low-rank", rank=40)
+    full = ADFClassifier(margin_noise=1.0)
+    for t in range(30):
+        names = rng.choice(50, 6, replace=False)  # new features come all the time
+        x, y = {f"w{k}": float(rng.normal()) for k in names}, bool(rng.random() < 0.5)
+        if t > 2:
+            expected = full.predict_proba_one(x)
+            assert low.predict_proba_one(x) == pytest.approx(expected, abs=1e-9)
+        for model in (low, full):
+            model.learn_one(x, y)

@@ -43,6 +43,7 @@ def learned(tmp_path_factory):
     assert CliRunner().invoke(command, list(map(str, asked))).exit_code == 0
     service = service_of(shutil.copy(model, folder / "warm.vvm"), None, OFTEN)
     warm_up(service.snapshot.model, service.form.columns)  # nobody waits for kernels later
+    service.snapshot.ready(service.form.example)
     service._store.close()
     return model
 

@@ -10,7 +10,7 @@ import numpy as np
 from virtualvector.concurrency import computed_once
 from virtualvector.jit.alignment import aligned_zeros
 from virtualvector.jit.struct_table import StructTable
-from virtualvector.kernels.views import Projection, Sight, Viewed, look_at
+from virtualvector.kernels.views import PARTS, Projection, Sight, Viewed, look_at
 from virtualvector.types import Array
 
 
@@ -54,7 +54,7 @@ class Views:
             for r in recipes.values()
         ]
         inputs, clipped, last, phases, *rows = aligned_zeros(
-            (n_rows, n_inputs), (n_inputs,), (n_inputs,), (len(drawn), n_frequencies),
+            (n_rows, n_inputs), (PARTS, n_inputs), (n_inputs,), (PARTS, len(drawn), n_frequencies),
             *((n_rows, width) for width in widths),
         )  # fmt: skip
         self.rows = dict(zip(recipes, rows, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from virtualvector.auto.views import Views
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.opinions import Opinions, opinions_for
+from virtualvector.kernels.views import PARTS
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import Engine, State, copy_state
 from virtualvector.posterior.ensemble import (
@@ -63,6 +65,12 @@ class _Place:
     ) -> None:  # fmt: skip
         self.committee, self.views, self.engines = committee, views, engines
         self.all = [each for of_expert in engines for each in of_expert]
+        # Side by side, who takes longest begins: else all would wait for who comes last.
+        costs = [
+            committee.operations_of(committee.experts[e]) for e in np.flatnonzero(committee.awake)
+        ]
+        order = np.argsort(np.negative(costs), kind="stable").tolist()
+        self.longest_first = [each for e in order for each in engines[e]]
         self.opinions = opinions_of(committee, BLOCK)._replace(powers=powers)
         n_classes = len(committee.classes)
         positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
@@ -153,13 +161,16 @@ class WorkingCommittee:
         rows[:, :width] = inputs[:, :width]
         at.opinions.observed[:n] = np.searchsorted(at.committee.classes, labels)
         self._powers[:n] = powers if len(powers) else 1.0
-        begin_rows(at.address, n)
-
-        def learn(engines: list[Engine]) -> None:
-            for each in engines:
+        if pool is None:
+            begin_rows(at.address, 0, n, 0)
+            for each in at.all:
                 each.learn(n)
-
-        list(pool.map(learn, at.engines) if pool else map(learn, at.engines))
+        else:
+            in_parts = PARTS if n > 2 * PARTS else 1
+            edges = [n * part // in_parts for part in range(in_parts + 1)]
+            parts = [at.address] * in_parts, edges[:-1], edges[1:], range(in_parts)
+            list(pool.map(begin_rows, *parts))
+            list(pool.map(methodcaller("learn", n), at.longest_first))
         at.readdress()
         end_rows(at.address, n)
         self._powers[:n] = 1.0
@@ -259,10 +270,11 @@ class WorkingCommittee:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
             kept = engines.get(id(posterior))
             if kept is None:
-                how = posterior.settings, rows
+                states = [copy_state(state) for state in _states(posterior)]
+                how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(copy_state(s), *how, np.ones(BLOCK), self._powers, committee.sure)
-                    for s in _states(posterior)
+                    Engine(state, how, rows, np.ones(BLOCK), self._powers, sure, alone=False)
+                    for state in states
                 ]
             elif not same:
                 kept = [each.moved(rows) for each in kept]

@@ -119,7 +119,6 @@ class Choice(NamedTuple):
             rich_help_panel=LEARNING,
         ),
     ] = None
-
     covariance: Annotated[
         Covariance | None,
         typer.Option(
@@ -157,6 +156,8 @@ class Choice(NamedTuple):
             raise typer.BadParameter(
                 f"--rank is not for --covariance {self.covariance}; expected low-rank."
             )
+        if self.is_wide and self.hedge:
+            raise typer.BadParameter("--hedge is for --covariance full.")
         if self.is_wide and not self.may_be_wide:
             raise typer.BadParameter(
                 "--covariance low-rank and diagonal are linear, and not for --features rbf or "
@@ -221,6 +222,11 @@ class Choice(NamedTuple):
                 "low rank; expected no --features rbf, --budget or --covariance full."
             )
         if wide or self.is_wide:
+            if self.hedge:
+                raise BadInput(
+                    "--hedge: with a covariance of low rank vvm learns alone; expected --no-hedge, "
+                    "or nothing."
+                )
             return self._wide_model(columns, n_classes, seed, missing)
         return AutoVVMClassifier(
             budget=self.budget,

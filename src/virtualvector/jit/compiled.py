@@ -80,17 +80,18 @@ class Dispatched(Protocol):
     """A compiled function that may have versions."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the version for the first argument."""
+        """Call the version for the arguments."""
 
     def register(self, kind: type) -> Callable[[Function], Function]:
         """Return what makes a function the version for a kind of named tuple."""
 
 
 def dispatched(function: Callable[..., Any]) -> Dispatched:
-    """As `compiled`, with versions for other kinds of the first argument.
+    """As `compiled`, with versions for other kinds of arguments.
 
     What `functools.singledispatch` does for Python: ``@function.register(Kind)`` makes what follows
-    the version for named tuples of that kind. Only versions that are called are compiled.
+    the version for named tuples of that kind. The first argument for whose kind there is one has
+    it. Only versions that are called are compiled.
     """
     return cast("Dispatched", functools.wraps(function)(_Dispatched(function, PartCompiler)))
 
@@ -183,7 +184,7 @@ class _Part(CPUDispatcher):
 
 
 class _Dispatched(_Part):
-    """A function with versions: which one it is, the type of the first argument says."""
+    """A function with versions: which one it is, the types of the arguments say."""
 
     def __init__(self, function: Callable[..., Any], compiler: type[Compiler]) -> None:
         super().__init__(function, compiler)
@@ -213,5 +214,5 @@ class _Dispatched(_Part):
         return version.get_overload(signature)
 
     def _version_for(self, kinds: Any) -> _Part | None:
-        kind = getattr(kinds[0], "instance_class", None)
-        return None if kind is None else self._versions.get(kind)
+        named = (getattr(kind, "instance_class", None) for kind in kinds)
+        return next((self._versions[kind] for kind in named if kind in self._versions), None)

@@ -5,9 +5,12 @@ A hundred small functions are compiled when the first row is learned, and somebo
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cache
 from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
+from llvmlite.binding import Linkage
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
@@ -25,6 +28,8 @@ from numba.core.untyped_passes import (
     ReconstructSSA,
     TranslateByteCode,
 )
+
+from virtualvector.concurrency import computed_once
 
 # All of numba's steps that a part needs. The others are for what kernels have none of: closures,
 # loops over several types, expressions of arrays, objects whose references are counted.
@@ -83,6 +88,21 @@ class _Typing:
         return self._known[key]
 
 
+@cache
+def _target_of(target: Any) -> Any:
+    """Return numba's knowledge of the machine, which remembers what it had to ask LLVM."""
+    target, sizes = copy(target), {}
+
+    def get_abi_sizeof(kind: Any) -> int:
+        name = str(kind)
+        if name not in sizes:
+            sizes[name] = kind.get_abi_size(target.target_data)
+        return sizes[name]
+
+    target.get_abi_sizeof = get_abi_sizeof
+    return target
+
+
 class PartCompiler(Compiler):
     """Numba's compiler, which leaves parts to be optimised where they end up.
 
@@ -90,8 +110,8 @@ class PartCompiler(Compiler):
     caller, and write machine code every time.
     """
 
-    def __init__(self, typing: Any, *more: Any) -> None:
-        super().__init__(typing, *more)
+    def __init__(self, typing: Any, target: Any, *more: Any) -> None:
+        super().__init__(typing, _target_of(target), *more)
         self.state.typingctx = _Typing(typing)
         self.state.flags = _Flags(self.state.flags)
 
@@ -115,14 +135,51 @@ class NoaliasCompiler(PartCompiler):
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code that is never run by itself."""
+    """Code that is never run by itself, without that of the parts which it calls.
 
-    def _optimize_final_module(self) -> None:
-        pass
+    All of it comes together in the kernel that Python calls.
+    """
 
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
+
+    def finalize(self) -> None:
+        """Do nothing yet: what is called is linked where all of it ends up."""
+        self._raise_if_finalized()
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code together with that of all which it calls, to be had by many kernels."""
+        self._ensure_finalized()
+        return self._linked
+
+    @computed_once
+    def _linked(self) -> Any:
+        parts: dict[Any, None] = {self: None}
+        others: dict[Any, None] = {}
+        self._collect(parts, others)
+        module = self._final_module.clone()
+        for part in list(parts)[1:]:
+            module.link_in(part._final_module, preserve=True)
+        for other in others:  # only as much of it as is called
+            module.link_in(other._get_module_for_linking(), preserve=True)
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = Linkage.linkonce_odr
+        return module
+
+    def _collect(self, parts: dict[Any, None], others: dict[Any, None]) -> None:
+        """Add all parts that are called, by what is called and so on, and what is numba's own."""
+        for library in self._linking_libraries:
+            if not isinstance(library, _PartLibrary):
+                others[library] = None
+            elif library not in parts:
+                parts[library] = None
+                library._collect(parts, others)
 
     @property
     def codegen(self) -> _NoEnvironment:

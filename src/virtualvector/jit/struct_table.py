@@ -85,12 +85,13 @@ class _TableOf(types.Type):
     """The type of a pointer to the table of one kind of named tuple."""
 
     def __init__(self, kind: types.NamedTuple) -> None:
-        super().__init__(name=f"TableOf({kind.instance_class.__name__})")
         self.instance_class = kind.instance_class
         self.fields = {
             name: _TableOf(field) if isinstance(field, types.NamedTuple) else field
             for name, field in zip(kind.fields, kind.types, strict=True)
         }
+        tables = [each.name for each in self.fields.values() if isinstance(each, _TableOf)]
+        super().__init__(name=f"TableOf({', '.join([self.instance_class.__name__, *tables])})")
 
 
 @register_model(_TableOf)

@@ -174,27 +174,40 @@ def orthonormalise(basis: Array, n: int) -> None:
 
 
 @noalias
-def rotate_directions(directions: Array, basis: Array, squares: Array, row: Array) -> None:
-    """Let each row w of W become wQ, basis rows the columns of Q; write what |w|² was."""
+def rotate_directions(
+    directions: Array, basis: Array, turned: Array, squares: Array, row: Array
+) -> None:
+    """Let each row w of W become wQ, basis rows the columns of Q; write what |w|² was.
+
+    Q is written to ``turned``, so that a product adds up rows of it: vectors, not numbers.
+    """
     size = directions.shape[1]
+    for j in range(size):
+        for m in range(size):
+            turned[j, m] = basis[m, j]
     for k in range(directions.shape[0]):
         squares[k] = dot(directions[k], directions[k])
         if squares[k] > 0.0:
             for m in range(size):
-                row[m] = dot_of_row(basis[m], directions[k], size)
+                row[m] = 0.0
+            for j in range(size):
+                entry, of_basis = directions[k, j], turned[j]
+                for m in range(size):
+                    row[m] += entry * of_basis[m]
             for m in range(size):
                 directions[k, m] = row[m]
 
 
 @noalias
 def write_inner(directions: Array, diagonal: Array, power: float, drift: float, out: Array) -> None:
-    """Write the lower triangle of I + Σₖ wₖwₖᵀ·drift/(power + drift·ηₖ).
+    """Write the lower triangle of I + Σₖ wₖwₖᵀ·drift/(power + drift·ηₖ); zeros above.
 
-    With power 0 and drift 1 that is I + WᵀD⁻¹W.
+    With power 0 and drift 1 that is I + WᵀD⁻¹W. All of it is added up, because whole rows are
+    vectors, and half of them would be none.
     """
     size = directions.shape[1]
     for i in range(size):
-        for j in range(i + 1):
+        for j in range(size):
             out[i, j] = 0.0
         out[i, i] = 1.0
     for k in range(directions.shape[0]):
@@ -202,9 +215,12 @@ def write_inner(directions: Array, diagonal: Array, power: float, drift: float, 
         if dot(row, row) > 0.0:
             weight = drift / (power + drift * diagonal[k])
             for i in range(size):
-                entry = weight * row[i]
-                for j in range(i + 1):
-                    out[i, j] += entry * row[j]
+                entry, target = weight * row[i], out[i]
+                for j in range(size):
+                    target[j] += entry * row[j]
+    for i in range(size):
+        for j in range(i + 1, size):
+            out[i, j] = 0.0
 
 
 @compiled

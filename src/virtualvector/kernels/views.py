@@ -20,6 +20,7 @@ from virtualvector.types import Array, IntArray
 
 SQUARE = 0.5  # that squares, less their usual value of one, come times
 _FAR = 100.0  # from where on both formulas are the same to the last bit
+PARTS = 4  # of rows, that may be looked at side by side
 LARGEST = 1e150  # of an input and of its scale; a phase this large has long lost its digits
 
 
@@ -45,8 +46,8 @@ class Sight(NamedTuple):
     """Inputs of rows, and all that is made of them."""
 
     inputs: Array  # (T, n)
-    clipped: Array  # (n,)  of a row, so that no phase overflows
-    phases: Array  # (P, F)  of a row under each projection
+    clipped: Array  # (N, n)  of a row of each part, so that no phase overflows
+    phases: Array  # (N, P, F)  of a row of each part under each projection
     projections: IntArray  # (P,)  addresses
     views: IntArray  # (V,)  addresses
     last: Array  # (n,)  inputs of the first row when last looked at
@@ -57,7 +58,7 @@ _NOTHING, _NOBODY = np.zeros((0, 0)), np.zeros(0, np.int64)
 _projection_at = reader(Projection(_NOTHING))
 _view_at = reader(Viewed(_NOTHING, _NOBODY, 1.0, 1.0, 0, 0, 1.0))
 NO_SIGHT = Sight(
-    _NOTHING, np.zeros(0), _NOTHING, _NOBODY, _NOBODY, np.zeros(0), np.zeros(1, np.int64)
+    _NOTHING, _NOTHING, np.zeros((0, 0, 0)), _NOBODY, _NOBODY, np.zeros(0), np.zeros(1, np.int64)
 )
 sight_at = reader(NO_SIGHT)
 
@@ -121,29 +122,31 @@ def write_view(inputs: Array, phases: Array, view: Viewed, t: int) -> None:
 
 
 @compiled
-def look(sight: Sight, n_rows: int) -> None:
-    """Write what all views have of the first rows; nothing, of a single one that they have."""
+def look(sight: Sight, start: int, stop: int, part: int) -> None:
+    """Write what all views have of rows; nothing, of a single one, the first, that they have.
+
+    Parts of the rows may be looked at side by side, each with scratch memory of its own.
+    """
     n = sight.inputs.shape[1]
-    if n_rows == 1:
+    clipped, phases = sight.clipped[part], sight.phases[part]
+    if stop - start == 1:
         different = 0
         for i in range(n):
             different += sight.inputs[0, i] != sight.last[i]
             sight.last[i] = sight.inputs[0, i]
         if sight.is_known[0] == 1 and different == 0:
             return
-    for t in range(n_rows):
+    for t in range(start, stop):
         for i in range(n):
-            sight.clipped[i] = min(max(sight.inputs[t, i], -LARGEST), LARGEST)
+            clipped[i] = min(max(sight.inputs[t, i], -LARGEST), LARGEST)
         for p in range(sight.projections.shape[0]):
-            project(
-                _projection_at(sight.projections[p]).frequencies, sight.clipped, sight.phases[p]
-            )
+            project(_projection_at(sight.projections[p]).frequencies, clipped, phases[p])
         for v in range(sight.views.shape[0]):
-            write_view(sight.inputs[t], sight.phases, _view_at(sight.views[v]), t)
-    sight.is_known[0] = n_rows == 1
+            write_view(sight.inputs[t], phases, _view_at(sight.views[v]), t)
+    sight.is_known[0] = stop - start == 1
 
 
 @compiled
 def look_at(address: int, n_rows: int) -> None:
-    """Do so, given where the table is."""
-    look(sight_at(address), n_rows)
+    """Do so for the first rows, given where the table is."""
+    look(sight_at(address), 0, n_rows, 0)

@@ -37,6 +37,7 @@ from virtualvector.posterior.step import (
     PART_DUE,
     REFRESH_DUE,
     flush_residual,
+    learn_clean_rows,
     learn_part,
     learn_rows,
     merge_or_evict,
@@ -135,12 +136,13 @@ class Engine:
     """A posterior that learns rows in place; others may be written where these are.
 
     Rows, signs and powers have to be contiguous arrays of float64. A negative row is ignored if its
-    margin is more than ``sure``. Not for several threads at once.
+    margin is more than ``sure``. One of several with label noise or without is not ``alone``: they
+    share the kernel that knows of it. Not for several threads at once.
     """
 
     def __init__(
         self, state: Any, settings: Settings, rows: Any, signs: Array, powers: Array = WHOLE,
-        sure: float = math.inf,
+        sure: float = math.inf, alone: bool = True,
     ) -> None:  # fmt: skip
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
@@ -154,6 +156,8 @@ class Engine:
         self._n_rows = len(self.events.margin)
         self.probabilities = self._at.arguments.work.probabilities
         self._first: int | None = None  # the number of the first of the rows being learned
+        is_clean = self.settings.label_noise == 0.0 and not state.label_noises.any()
+        self._kernel = learn_clean_rows if alone and is_clean and not of_low_rank else learn_rows
         self._learn_rows: Any = None  # compiled when first used
         self._predict_row: Any = None
 
@@ -163,7 +167,7 @@ class Engine:
         An interrupt may come between two kernels: `finish` does what is left to do.
         """
         if self._learn_rows is None:
-            self._learn_rows = entry(learn_rows, self._address_kind, int, int, bool)
+            self._learn_rows = entry(self._kernel, self._address_kind, int, int, bool)
         if n_rows is None:
             n_rows = len(self.events.margin)
         self._n_rows = n_rows
@@ -187,7 +191,7 @@ class Engine:
     def finish_row(self, before: int) -> None:
         """Learn the first row, if so many were learned before, or what is left to do for it."""
         if self._learn_rows is None:
-            self._learn_rows = entry(learn_rows, self._address_kind, int, int, bool)
+            self._learn_rows = entry(self._kernel, self._address_kind, int, int, bool)
         self._n_rows = 1
         self._go_on(self.n_seen - before, self._at.unfinished[LAST_ROW])
 

@@ -93,12 +93,12 @@ def gather_opinions(ensemble: Ensemble, n_rows: int) -> None:
 
 
 @compiled
-def begin_rows(address: int, n_rows: int) -> None:
-    """Look at rows, and tell posteriors which of them are theirs."""
+def begin_rows(address: int, start: int, stop: int, part: int) -> None:
+    """Look at rows, and tell posteriors which of them are theirs; parts may do so side by side."""
     ensemble = _ensemble_at(address)
-    look(ensemble.sight, n_rows)
+    look(ensemble.sight, start, stop, part)
     for g in range(ensemble.posteriors.shape[0]):
-        for t in range(n_rows):
+        for t in range(start, stop):
             write_sign(ensemble, g, t)
 
 
@@ -136,7 +136,7 @@ def learn_one_row(address: int) -> int:
         if has_infinity(ensemble.numbers.row):
             return REFUSED_ROW
         scale_inputs(ensemble, True)
-        look(ensemble.sight, 1)
+        look(ensemble.sight, 0, 1, 0)
         progress[TURN] = 0
         progress[LEFT] = 0
         progress[UNDER_WAY] = 1
@@ -174,7 +174,7 @@ def predict_one_row(address: int) -> bool:
     if has_infinity(ensemble.numbers.row):
         return False
     scale_inputs(ensemble, False)
-    look(ensemble.sight, 1)
+    look(ensemble.sight, 0, 1, 0)
     n_experts = ensemble.firsts.shape[0] - 1
     ensemble.progress[BACKWARDS] = 1 - ensemble.progress[BACKWARDS]
     for turn in range(n_experts):

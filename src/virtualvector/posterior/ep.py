@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled, inlined
+from virtualvector.jit.compiled import compiled, dispatched, inlined
 from virtualvector.kernels.likelihood import rematched_site
 from virtualvector.posterior.approximation import (
     invalidate,
@@ -28,7 +28,7 @@ from virtualvector.posterior.fixed_point import (
     save_sites,
     write_sites,
 )
-from virtualvector.posterior.settings import Settings, Strategy
+from virtualvector.posterior.settings import CleanSettings, Settings, Strategy
 from virtualvector.posterior.site import weakened
 from virtualvector.posterior.state import (
     MATCHED_DIVERGENCE,
@@ -195,7 +195,7 @@ def sweep(state: State, tolerance: float, n: int, damping: float, work: Workspac
     return movement
 
 
-@compiled
+@dispatched
 def propagate(
     state: State, settings: Settings, loses_a_point: bool, work: Workspace
 ) -> tuple[int, bool]:
@@ -219,6 +219,13 @@ def propagate(
             restore_sites(state, work.saved_precisions, work.saved_shifts)
             refresh(state, work)
     return sweeps, served
+
+
+@propagate.register(CleanSettings)
+def _(
+    state: State, settings: CleanSettings, loses_a_point: bool, work: Workspace
+) -> tuple[int, bool]:
+    return sweep_until_settled(state, settings, loses_a_point, work)
 
 
 @compiled

@@ -39,7 +39,7 @@ from virtualvector.kernels.triangular import (
 )
 from virtualvector.posterior.approximation import along, refresh
 from virtualvector.posterior.residual.full import absorb, flush
-from virtualvector.posterior.settings import Settings
+from virtualvector.posterior.settings import CleanSettings, Settings
 from virtualvector.posterior.state import (
     LOG_EVIDENCE,
     MATCHED_MEAN,
@@ -96,6 +96,11 @@ def restore_length(state: State, settings: Settings, work: Workspace) -> None:
         and state.sums[LOG_EVIDENCE] > -_COIN * state.counts[ROWS]
     ):
         narrow(state, mean, 1.0 / most - 1.0 / variance, work)
+
+
+@restore_length.register(CleanSettings)
+def _(state: State, settings: CleanSettings, work: Workspace) -> None:
+    pass
 
 
 @compiled

@@ -37,6 +37,12 @@ class Settings(NamedTuple):
     rank: int = -1  # of the residual's precision, beside a diagonal; negative: a full covariance
 
 
+class CleanSettings(Settings):
+    """Settings without label noise, of a type that says so: what it takes is not compiled."""
+
+    __slots__ = ()
+
+
 def check_settings(settings: Settings) -> None:
     """Raise ValueError unless the engine can work with settings.
 

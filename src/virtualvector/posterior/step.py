@@ -53,7 +53,15 @@ from virtualvector.posterior.state import (
     UNSETTLED,
     State,
 )
-from virtualvector.posterior.workspace import LAST_ROW, Events, Workspace, arguments_at, parts_at
+from virtualvector.posterior.workspace import (
+    LAST_ROW,
+    Events,
+    KernelArguments,
+    Workspace,
+    arguments_at,
+    clean_arguments_at,
+    parts_at,
+)
 from virtualvector.types import Array
 
 
@@ -166,9 +174,23 @@ def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int,
 
     ``rebuilt`` says that nothing need be for the first row.
     """
-    state, settings, work, events = parts_at(address)
-    rows, signs = arguments_at(address).rows, arguments_at(address).signs
-    powers, sure = arguments_at(address).powers, arguments_at(address).sure
+    return learn_rows_of(arguments_at(address), start, stop, rebuilt)
+
+
+@compiled
+def learn_clean_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int, int]:
+    """As `learn_rows`, without label noise: a quarter less to compile."""
+    return learn_rows_of(clean_arguments_at(address), start, stop, rebuilt)
+
+
+@compiled
+def learn_rows_of(
+    arguments: KernelArguments, start: int, stop: int, rebuilt: bool
+) -> tuple[int, int]:
+    """As `learn_rows`; of what kind things are, the type of the arguments says."""
+    state, settings, work = arguments.state, arguments.settings, arguments.work
+    rows, signs, powers = arguments.rows, arguments.signs, arguments.powers
+    events, sure = arguments.events, arguments.sure
     for t in range(start, stop):
         if out_of_capacity(state, rows, t):
             return t, OUT_OF_CAPACITY

@@ -11,7 +11,7 @@ from virtualvector.jit.alignment import aligned_zeros
 from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.triangular import whole_vectors
-from virtualvector.posterior.settings import Settings, plain
+from virtualvector.posterior.settings import CleanSettings, Settings, plain
 from virtualvector.posterior.state import State, empty_state
 from virtualvector.types import Array, IntArray
 
@@ -153,13 +153,21 @@ def arguments_for(
     return KernelArguments(state, settings, work, events, rows, signs, powers)
 
 
-_full_at = reader(arguments_for(empty_state(1, Settings()), Settings()))
+_EXAMPLE = arguments_for(empty_state(1, Settings()), Settings())
+_full_at = reader(_EXAMPLE)
+_clean_at = reader(_EXAMPLE._replace(settings=CleanSettings()))
 
 
 @dispatched
 def arguments_at(address: int) -> KernelArguments:
     """Return what is at an address; of what kind it is, the type of the address says."""
     return _full_at(address)
+
+
+@compiled
+def clean_arguments_at(address: int) -> KernelArguments:
+    """Return what is at an address, if it is of a full covariance and without label noise."""
+    return _clean_at(address)
 
 
 @compiled

@@ -33,6 +33,8 @@ class LinearClassifier(RiverClassifier):
     prior_variance = Parameter()
     fit_intercept = Parameter()
     half_life = Parameter()
+    covariance = Parameter()
+    rank = Parameter()
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -77,7 +79,7 @@ class VVMClassifier(LinearClassifier):
     Parameters
     ----------
     buffer_size, label_noise, margin_noise, merge_pairs, eviction, prior_variance, fit_intercept
-    tol, max_sweeps, half_life, hedge, class_weight
+    tol, max_sweeps, half_life, covariance, rank, hedge, class_weight
         As for `virtualvector.VVMClassifier`.
     new_columns : {"add", "error"}, default="add"
         What to do with a feature that no row had so far.
@@ -111,6 +113,8 @@ class VVMClassifier(LinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         hedge: bool = True,
         class_weight: ClassWeight = None,
         new_columns: str = ADD,
@@ -127,6 +131,8 @@ class VVMClassifier(LinearClassifier):
                 tol=tol,
                 max_sweeps=max_sweeps,
                 half_life=half_life,
+                covariance=covariance,
+                rank=rank,
                 hedge=hedge,
                 class_weight=class_weight,
                 new_columns=new_columns,
@@ -141,7 +147,8 @@ class ADFClassifier(LinearClassifier):
 
     Parameters
     ----------
-    label_noise, margin_noise, prior_variance, fit_intercept, half_life, class_weight
+    label_noise, margin_noise, prior_variance, fit_intercept, half_life, covariance, rank
+    class_weight
         As for `virtualvector.VVMClassifier`.
     new_columns : {"add", "error"}, default="add"
         What to do with a feature that no row had so far.
@@ -163,6 +170,8 @@ class ADFClassifier(LinearClassifier):
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         new_columns: str = ADD,
     ) -> None:
@@ -173,6 +182,8 @@ class ADFClassifier(LinearClassifier):
                 prior_variance=prior_variance,
                 fit_intercept=fit_intercept,
                 half_life=half_life,
+                covariance=covariance,
+                rank=rank,
                 class_weight=class_weight,
                 new_columns=new_columns,
             )
@@ -189,7 +200,7 @@ class WindowEPClassifier(LinearClassifier):
     buffer_size : int, default=30
         Rows kept between rows.
     label_noise, margin_noise, prior_variance, fit_intercept, tol, max_sweeps, half_life
-    class_weight
+    covariance, rank, class_weight
         As for `virtualvector.VVMClassifier`.
     new_columns : {"add", "error"}, default="add"
         What to do with a feature that no row had so far.
@@ -218,6 +229,8 @@ class WindowEPClassifier(LinearClassifier):
         tol: float = 1e-10,
         max_sweeps: int = 30,
         half_life: float | None = None,
+        covariance: str = "full",
+        rank: int = 20,
         class_weight: ClassWeight = None,
         new_columns: str = ADD,
     ) -> None:
@@ -231,6 +244,8 @@ class WindowEPClassifier(LinearClassifier):
                 tol=tol,
                 max_sweeps=max_sweeps,
                 half_life=half_life,
+                covariance=covariance,
+                rank=rank,
                 class_weight=class_weight,
                 new_columns=new_columns,
             )

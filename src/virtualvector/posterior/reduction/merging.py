@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from virtualvector.jit.compiled import compiled, inlined
+from virtualvector.jit.compiled import compiled, dispatched, inlined
 from virtualvector.kernels.inverse_adf import inverse_adf_near, inverse_adf_roughly
 from virtualvector.kernels.likelihood import (
     expected_divergence,
@@ -39,7 +39,7 @@ from virtualvector.posterior.reduction.exact_pair import (
 )
 from virtualvector.posterior.reduction.pairs import find_closest_pairs, write_distances
 from virtualvector.posterior.residual.full import absorb
-from virtualvector.posterior.settings import Settings
+from virtualvector.posterior.settings import CleanSettings, Settings
 from virtualvector.posterior.site import SMALLEST
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.posterior.workspace import Workspace
@@ -212,7 +212,7 @@ def _keeps_residual_proper(pair: Pair, merge: Merge) -> bool:
 
 
 @compiled
-def may_cost_less(pair: Pair, limit: float) -> bool:
+def may_cost_less(pair: Pair, settings: Settings, limit: float) -> bool:
     """Whether merging two points may cost less than the limit, from what q̃ says of their bisector.
 
     Its margin has other moments under the exact pair of factors than under q̃, which counts twice
@@ -224,7 +224,7 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     proper, mean1, mean2, c11, c12, c22 = pair_cavity(pair)
     if not proper or is_contradicted(pair, mean1, mean2):
         return False
-    if not may_lose_little(pair, limit, True):
+    if not may_lose_little(pair, settings, limit, True):
         return False
     variance = (pair.s11 + 2.0 * pair.s12 + pair.s22) / pair.length
     mean, noise = (pair.mean1 + pair.mean2) / math.sqrt(pair.length), merged_noise(pair)
@@ -239,7 +239,7 @@ def may_cost_less(pair: Pair, limit: float) -> bool:
     if least > 0.0 and times * times * times * times * times <= uncorrelated:
         return False
     enough = least / min(1.15 * uncorrelated**-0.2, 1.2 + 1.8 * narrowing)  # for D′ as q̃ has it
-    if most <= enough or not may_lose_little(pair, limit, False):
+    if most <= enough or not may_lose_little(pair, settings, limit, False):
         return False
     found, z, variance = inverse_adf_roughly(mean, variance, noise, label_noise)
     return not found or expected_divergence(z, variance, noise, label_noise) > enough
@@ -256,8 +256,8 @@ def is_contradicted(pair: Pair, mean1: float, mean2: float) -> bool:
     return may_be_turned and (mean1 < 0.0 or mean2 < 0.0)
 
 
-@compiled
-def may_lose_little(pair: Pair, limit: float, roughly: bool) -> bool:
+@dispatched
+def may_lose_little(pair: Pair, settings: Settings, limit: float, roughly: bool) -> bool:
     """Whether a merge may lose no more against the exact pair than it may, with label noise.
 
     What it loses is at least a share of how often the two margins differ in sign, and of what
@@ -273,6 +273,11 @@ def may_lose_little(pair: Pair, limit: float, roughly: bool) -> bool:
         apart = disagreement(mean1, mean2, v1, c12, v2)
     told = (1.0 - 2.0 * pair.label_noise1) * (1.0 - 2.0 * pair.label_noise2)
     return _LEAST_LOST * told * apart < _SHARE_LOST * limit
+
+
+@may_lose_little.register(CleanSettings)
+def _(pair: Pair, settings: CleanSettings, limit: float, roughly: bool) -> bool:
+    return True
 
 
 @inlined
@@ -299,7 +304,7 @@ def first_that_may_win(state: State, settings: Settings, limit: float, work: Wor
     """Return which of the k closest pairs is the first that may cost less than the limit, or −1."""
     for k in range(find_closest_pairs(state, settings, work)):
         pair = pair_of(state, work.pairs[k, 0], work.pairs[k, 1], work)
-        if may_cost_less(pair, limit):
+        if may_cost_less(pair, settings, limit):
             return k
     return -1
 
@@ -316,7 +321,7 @@ def best_merge(
     for k in range(first, find_closest_pairs(state, settings, work)):
         i, j = work.pairs[k, 0], work.pairs[k, 1]
         pair = pair_of(state, i, j, work)
-        if k == first or may_cost_less(pair, min(limit, best.cost)):
+        if k == first or may_cost_less(pair, settings, min(limit, best.cost)):
             candidate = propose(pair, i, j)
             if candidate.cost < best.cost and loses_little(pair, candidate, limit):
                 best = candidate

@@ -57,7 +57,7 @@ def cut(state: LowRankState, work: LowRankWorkspace) -> None:
             )
         write_gram(state.inner, state.signs, m, work.gram_of_columns, work.other)
         write_leading(work.gram_of_columns, m, work.basis, work.other_basis, work.product)
-        rotate_directions(state.directions, work.basis, work.dense, work.row)
+        rotate_directions(state.directions, work.basis, work.other_basis, work.dense, work.row)
     for i in range(state.extent[RECENT]):
         column, weight = recent_column(state, i), state.shifts[rank + i]
         for k in range(column.places.shape[0]):
