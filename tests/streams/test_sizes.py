@@ -130,7 +130,8 @@ def test_an_index_is_a_column_but_not_any_is(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:2\n" + "-1 2:1\n" * 600 + "1 99999:1\n")
     assert complaint(path) == (
-        "FILE, line 602: found the index 99999; expected at most 20,480 columns."
+        "FILE, line 602: found the index 99999; expected at most 20,480 columns "
+        "(--covariance low-rank takes more)."
     )
     path.write_text("1 1:2\n1 " + "9" * 5000 + ":1\n")
     assert complaint(path).startswith("FILE, line 2: found the index 99999999")
