@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from virtualvector.jit.compiled import entry
-from virtualvector.posterior import drift, step
+from virtualvector.posterior import drift, ensemble, step
 from virtualvector.posterior.low_rank_state import LowRankAddress
 from virtualvector.posterior.residual.cut import cut_residual
 
@@ -18,6 +18,8 @@ KERNELS = (
     (step.predict_row, (ADDRESS,)),
     (step.flush_residual, (ADDRESS,)),
     (drift.drift_rows, (ADDRESS,)),
+    (ensemble.learn_one_row, (ADDRESS,)),
+    (ensemble.predict_one_row, (ADDRESS,)),
     (step.learn_rows, (LowRankAddress, int, int, bool)),
     (step.merge_or_evict, (LowRankAddress, int)),
     (step.rebuild, (LowRankAddress, bool)),

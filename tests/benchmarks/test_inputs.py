@@ -1,6 +1,9 @@
+import pytest
+
 from faults.inputs import FORMATS, attack, case_of
 
 
+@pytest.mark.processes
 def test_damaged_and_forged_files_are_read_or_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where a file that fails is kept
     outcomes = list(attack(600.0, seed=5, most=105))
