@@ -51,7 +51,8 @@ def sparse_lines(n_rows=300, width=30_000, seed=0):
 
 def test_a_column_of_texts_is_found_learned_and_told(vvm):
     write("a.csv", products())
-    done = vvm("learn", "a.csv", "--model", "m.vvm", "--json", "l.json", "--report", "r.html")
+    written = ("--model", "m.vvm", "--json", "l.json", "--report", "r.html")
+    done = vvm("learn", "a.csv", "--rank", 2, *written)
     assert done.code == 0
     assert "texts: 'review' (most of the first rows have several words" in done.err
     assert "Learner: linear, with a low-rank covariance" in done.err
@@ -158,6 +159,8 @@ def test_shuffled_sparse_rows_and_texts_are_learned(vvm):
         (("--rank", "3", "--covariance", "diagonal"), "--rank is not for --covariance diagonal"),
         (("--rank", "3", "--learner", "adf", "--features", "rbf"), "not for --features rbf"),
         (("--text", "review", "--learner", "adf", "--features", "rbf"), "are learned linearly"),
+        (("--learner", "vvm", "--margin-noise", "0"), "--margin-noise 0: with a covariance of low"),
+        (("--learner", "vvm", "--half-life", "9"), "expected --buffer-size 0 or --learner adf"),
         (("--text", "revue"), "found no column 'revue' (--text)"),
         (("--text", "kept", "--label", "kept"), "it is also the column of --label"),
         (("--text", "kind", "--categorical", "kind"), "it is also the column of --categorical"),
@@ -169,3 +172,10 @@ def test_options_that_do_not_go_together_are_told_in_one_line(vvm, options, mess
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_more_points_than_weights_are_told_in_one_line(vvm):
+    Path("a.svm").write_text("\n".join(["1 6:1", "0 5:1", ""]))
+    done = vvm("learn", "a.svm", "--learner", "vvm", "--covariance", "low-rank")
+    assert done.code == 2
+    assert "--buffer-size 30: with a covariance of low rank there are fewer points" in done.err

@@ -6,7 +6,6 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from tests.cli.conftest import lines_of, vvm  # noqa: F401
@@ -75,6 +74,7 @@ def address(request, tmp_path):
 @pytest.fixture
 def serving(model):
     """Serve a model, and stop in the end; the client has the service."""
+    from starlette.testclient import TestClient  # which needs more than a service does
 
     @contextmanager
     def run(store=None, keeping=OFTEN, limits=USUAL, tokens=None, path=None):

@@ -16,6 +16,8 @@ from virtualvector.serve.app import application
 from virtualvector.serve.client import Client
 from virtualvector.serve.gate import tokens_in
 
+pytestmark = pytest.mark.processes
+
 ROWS, LABELS = rows_of(90, seed=5)
 READ = "r" * 20
 

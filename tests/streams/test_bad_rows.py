@@ -182,7 +182,8 @@ SVMLIGHT = {
     "y 1:2": ", column 'label': found 'y'; expected a number as a label.",
     "1 a:2": ": found 'a:2'; expected index:value.",
     "1 2": ": found '2'; expected index:value.",
-    "1 0:2": ": found the index 0; expected indices from 1 to 3.",
+    "1 0:2": ": found the index 0; expected indices from 1 to 3 (--on-error skip leaves such rows "
+    "out).",
     "1 2:1 2:2": ": found the index 2 after 2; expected them to rise.",
     "1 3:1 2:2": ": found the index 2 after 3; expected them to rise.",
     "1 2:inf": f", column 'f2': found inf; {FINITE}",

@@ -247,8 +247,10 @@ class Choice(NamedTuple):
         from virtualvector import WideVVMClassifier
 
         texts = [k for k, column in enumerate(columns) if column.text]
+        parameters = self._wide_parameters()
+        self._check_wide(parameters, columns)
         return WideVVMClassifier(
-            **self._wide_parameters(),
+            **parameters,
             text_features=texts or None,
             n_places=max(column.n_places for column in columns) or None,
             categorical_features=[k for k, column in enumerate(columns) if column.categorical],
@@ -256,6 +258,24 @@ class Choice(NamedTuple):
             n_classes=max(n_classes, 2),
             random_state=seed,
         )
+
+    def _check_wide(self, parameters: dict[str, Any], columns: Sequence[Column]) -> None:
+        """Raise for what a covariance of low rank cannot do."""
+        n_points, why = parameters.get("buffer_size", 0), "with a covariance of low rank"
+        if parameters.get("margin_noise") == 0.0:
+            raise BadInput(f"--margin-noise 0: {why} there has to be some; expected more than 0.")
+        if n_points and self.half_life is not None:
+            raise BadInput(
+                f"--half-life: {why} nothing is forgotten where there are points; expected "
+                "--buffer-size 0 or --learner adf, or no half-life."
+            )
+        is_hashed = any(column.kind in ("text", "category") for column in columns)
+        n_weights = 1 + sum(column.n_places or 1 for column in columns)
+        if n_points >= n_weights and not is_hashed:
+            raise BadInput(
+                f"--buffer-size {n_points}: {why} there are fewer points than weights, which are "
+                f"{n_weights}; expected less, or --covariance full."
+            )
 
     def _wide_parameters(self) -> dict[str, Any]:
         """Return what a linear learner of wide rows assumes: as usual, where nothing was said."""

@@ -36,6 +36,8 @@ def introduce(source: list[str], reader: Reader | ShuffledReader, is_label_asked
     kinds = f", {n_categorical:,} of them categorical" if n_categorical else ""
     n_texts = sum(column.text for column in reader.columns)
     kinds += f", {n_texts:,} of them texts" if n_texts else ""
+    if n_texts == len(reader.columns):
+        kinds = ", of texts"
     kinds += ", sparse rows" if any(column.n_places for column in reader.columns) else ""
     if n_categorical == len(reader.columns):
         kinds = ", which is categorical" if n_categorical == 1 else ", all categorical"

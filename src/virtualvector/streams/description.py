@@ -40,8 +40,11 @@ def described(
     heads: Mapping[str, Sequence[str]],
     categorical: Sequence[str],
     typed: Collection[str] = (),
+    may_be_text: bool = False,
 ) -> list[str]:
     """Return what columns are taken for, by what the first rows have.
+
+    Whether some ``may_be_text`` is for who is told which options help.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def described(
     remarks = [
         *_constant(heads),
         *_distinct(columns, heads),
-        *_texts(columns, heads),
+        *_texts(columns, heads, may_be_text),
         *_mixed([c for c in columns if c.name not in known_by_name], heads),
         *_counted_times(columns, heads),
         *_sentinels(columns, heads),
@@ -118,12 +121,15 @@ def _is_id(column: Column, cells: Sequence[str]) -> bool:
     return {after - before for before, after in pairwise(map(int, cells))} == {1}
 
 
-def _texts(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _texts(
+    columns: Sequence[Column], heads: Mapping[str, Sequence[str]], may_be_text: bool
+) -> Iterator[str]:
     names = [c.name for c in columns if c.categorical and _is_prose(heads.get(c.name, ()))]
     yield from _bounded(
         (
             f"{quoted(name)} holds texts, of which each is taken as a whole, for a category "
-            f"(--text {argument(name)} learns its words, --ignore {argument(name)} leaves it out)"
+            f"({f'--text {argument(name)} learns its words, ' * may_be_text}"
+            f"--ignore {argument(name)} leaves it out)"
             for name in names
         ),
         len(names),

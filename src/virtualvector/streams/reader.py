@@ -262,7 +262,8 @@ class Reader:
             for c in self.columns
             if c.n_places
         ]
-        self.notes += described(dense, heads, (*categorical, *self._asked.text), rows.typed)
+        asked = (*categorical, *self._asked.text)
+        self.notes += described(dense, heads, asked, rows.typed, self._asked.find_text)
         if self.weight is not None:
             self.notes.append(f"weights: {quoted(self.weight)} (as asked)")
 

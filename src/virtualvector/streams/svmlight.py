@@ -131,7 +131,10 @@ class SvmLight(Text):
         index = _number(key.encode())
         if index not in self._indices:
             last_index = self._indices.stop - 1
-            message = f"expected indices from {self._indices.start} to {last_index}."
+            message = (
+                f"expected indices from {self._indices.start} to {last_index} (--on-error skip "
+                "leaves such rows out)."
+            )
             return Problem(None, f"found the index {printable(key, 40)}; {message}")
         return index
 
@@ -240,7 +243,8 @@ def _number(digits: bytes) -> int:
 
 
 def _too_wide(index: str, most: int = WIDEST) -> str:
-    return f"found the index {printable(index, 40)}; expected at most {most:,} columns."
+    more = " (--covariance low-rank takes more)" if most == WIDEST else ""
+    return f"found the index {printable(index, 40)}; expected at most {most:,} columns{more}."
 
 
 def _texts(labels: NDArray[np.float64]) -> pa.Array:
