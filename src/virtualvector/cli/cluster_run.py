@@ -17,7 +17,7 @@ from virtualvector.cli.spans import (
     start_of_round,
     sum_of_rows,
 )
-from virtualvector.dask.cluster import environment, known, submitted
+from virtualvector.dask.cluster import environment, in_turn, known, submitted
 from virtualvector.learners.rounds import cut, rounds, rows_alone
 from virtualvector.streams import Reader
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
@@ -98,8 +98,8 @@ class ClusterRun(Run):
         common = self._submit(known, self.progress, job.expected)
         start = self._submit(start_of_round, common, len(spans), alone)
         parts = [
-            self._submit(learn_span, start, job, n_rows + span.start, n_rows + span.stop)
-            for span in spans
+            self._submit(learn_span, start, job, n_rows + span.start, n_rows + span.stop, at=worker)
+            for span, worker in zip(spans, in_turn(self.client), strict=False)
         ]
         whole = self._submit(end_of_round, common, parts, job)
         try:
@@ -124,5 +124,5 @@ class ClusterRun(Run):
         if RowSum.added_up(digest for _, digest in found) != self.progress.digest:
             raise BadInput(other_rows(f"found other rows than the {n_rows:,} learned"))
 
-    def _submit(self, function: Any, *arguments: Any) -> Any:
-        return submitted(self.client, function, *arguments)
+    def _submit(self, function: Any, *arguments: Any, at: str | None = None) -> Any:
+        return submitted(self.client, function, *arguments, at=at)

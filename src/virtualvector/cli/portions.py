@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from distributed import Client
 
 from virtualvector.cli.cluster import result_of
-from virtualvector.dask.cluster import check_here, environment, known, submitted
+from virtualvector.dask.cluster import check_here, environment, in_turn, known, submitted
 from virtualvector.streams import Batch, Reader
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.reader import TOLD
@@ -55,11 +55,11 @@ def spread(client: Client, model: Any, reader: Reader, work: Work) -> Iterator[A
     """Yield what came of each batch, in order, and let the reader know what was skipped."""
     job = Job(uuid.uuid4().hex, reader.detached(), work, environment())
     sent = submitted(client, known, model, job.expected)
-    starts = count(0, PORTIONS)
+    starts, workers = count(0, PORTIONS), in_turn(client)
     waiting: deque[Any] = deque()
     while True:
         while len(waiting) < AHEAD * max(len(client.nthreads()), 1):
-            waiting.append(submitted(client, done, sent, job, next(starts)))
+            waiting.append(submitted(client, done, sent, job, next(starts), at=next(workers)))
         found: Done = result_of(client, waiting.popleft())
         yield from found.results
         reader.skipped += found.skipped

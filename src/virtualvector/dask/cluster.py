@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from copy import copy
 from importlib.metadata import version
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, cycle, groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -230,7 +230,9 @@ class Rounds:
             alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
             declared = classes if model._route is None else None
             start = Start(len(spans), alone)
-            shards = [self._shard(span, common, start, declared, predict, done) for span in spans]
+            task = (common, start, declared, predict, done)
+            each = zip(spans, in_turn(self._client), strict=False)
+            shards = [self._shard(span, worker, *task) for span, worker in each]
             whole = self._submit(ended, common, shards)
             for span in following:
                 self._parts(span)  # while others are busy
@@ -242,6 +244,7 @@ class Rounds:
     def _shard(
         self,
         span: Span,
+        worker: str | None,
         model: Any,
         start: Start | None,
         classes: Any,
@@ -256,21 +259,22 @@ class Rounds:
             parts = list(group)
             for some in [parts] if is_recipe else [[part] for part in parts]:
                 pieces, cuts = zip(*some, strict=True)
+                at = worker if is_recipe else None  # others are best learned where they are
                 task = (model, list(pieces), list(cuts), classes, start, self._expected)
                 if predict:
-                    both = self._submit(predicted_then_learned, *task)
+                    both = self._submit(predicted_then_learned, *task, at=at)
                     model = self._submit(itemgetter(0), both)
                     done.predicted.extend(
                         self._submit(prediction, both, k) for k in range(len(cuts))
                     )
                     done.lengths.extend(cut.stop - cut.start for cut in cuts)
                 else:
-                    model = self._submit(learned, *task)
+                    model = self._submit(learned, *task, at=at)
                 start = classes = None
         return model
 
-    def _submit(self, function: Any, *arguments: Any) -> Any:
-        return submitted(self._client, function, *arguments)
+    def _submit(self, function: Any, *arguments: Any, at: str | None = None) -> Any:
+        return submitted(self._client, function, *arguments, at=at)
 
     def _parts(self, span: Span) -> list[tuple[Any, Cut]]:
         """Return what a span has of each piece."""
@@ -296,11 +300,28 @@ class Rounds:
             del self._loaded[k]
 
 
-def submitted(client: Client, function: Any, *arguments: Any) -> Any:
-    """Return the future of a task, which is done as often as it is submitted."""
+def submitted(client: Client, function: Any, *arguments: Any, at: str | None = None) -> Any:
+    """Return the future of a task, which is done as often as it is submitted.
+
+    Dask gives a task to who has what it depends on: all that learn from one model would wait for
+    each other there, until some are stolen. So it may be said at which worker to do it, if it is
+    there.
+    """
+    where = {} if at is None else {"workers": [at], "allow_other_workers": True}
     # A model may be large, and it has to be in the graph: lost with a worker it is there again.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**60}):
-        return client.submit(function, *arguments, pure=False)
+        return client.submit(function, *arguments, pure=False, **where)
+
+
+def in_turn(client: Client) -> Iterator[str | None]:
+    """Yield the workers over and over, each as often as it has threads; None if there are none."""
+    try:
+        threads: dict[str, int] = client.nthreads()
+    except (OSError, RuntimeError, TimeoutError):  # which is noticed by who waits for results
+        threads = {}
+    most = max(threads.values(), default=0)
+    places = [each for k in range(most) for each, n in sorted(threads.items()) if n > k]
+    return cycle(places or [None])
 
 
 @contextmanager
