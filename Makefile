@@ -11,7 +11,7 @@ version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
 
-.PHONY: demo test test-versions faults lint kernels docs dist bench performance streams picture clean
+.PHONY: demo test test-processes test-versions faults lint kernels docs dist bench performance streams picture clean
 
 ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
 .PHONY: .venv/bin/python  # it is of another Python, and made again
@@ -21,9 +21,12 @@ demo: .venv/.installed  ## learn Spambase online, watch the error fall, and writ
 	$(BIN)/vvm learn spambase --model spambase.vvm --report spambase.html
 	@echo "Written: spambase.vvm, and spambase.html for your browser"
 
-test: .venv/.developing  ## run every check and test
+test: .venv/.developing  ## run every check, and all tests but those of test-processes
 	$(MAKE) --no-print-directory -j 2 lint kernels
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not processes"
+
+test-processes: .venv/.developing kernels  ## the tests that take processes of their own
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m processes
 
 test-versions: .venv/.developing  ## the wheel on every Python here, newest and oldest dependencies
 	$(BIN)/python .ci/versions.py

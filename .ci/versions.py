@@ -47,6 +47,10 @@ TESTS = (
     "tests/jit/test_compiled.py::test_compiled_code_cannot_allocate",
     "tests/jit/test_compiled.py::test_a_kernel_is_looked_up_once",
     "tests/jit/test_struct_table.py",
+    # Services: the store, what is written behind answers, and a real one, killed.
+    "tests/serve/test_store.py",
+    "tests/serve/test_gathering.py",
+    "tests/serve/test_kills.py::test_nothing_is_lost_or_learned_twice_when_a_service_is_killed",
     # The command and the report.
     "tests/cli/test_main.py::test_help_tells_what_there_is_with_examples",
     "tests/cli/test_main.py::test_whatever_stops_a_verb_is_one_line_and_an_exit_code",
@@ -112,7 +116,8 @@ def _interpreter(path: str) -> Interpreter | None:
 def oldest(project: dict, series: str) -> list[str]:
     """Return the constraints by which a Python of some version gets the oldest dependencies."""
     least: dict[str, Version] = {}
-    for line in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
+    extras = project["optional-dependencies"]
+    for line in [*project["dependencies"], *extras["test"], *extras["serve"]]:
         requirement = Requirement(line)
         if requirement.marker and not requirement.marker.evaluate({"python_version": series}):
             continue
@@ -152,7 +157,7 @@ def environment(python: Interpreter, resolution: str, wheel: Path) -> Path:
     project = tomllib.loads(needs.decode())["project"]
     lines = oldest(project, python.series) if resolution == "oldest" else []
     constraints.write_text("\n".join(lines))
-    _run([*install, f"--constraint={constraints}", f"{wheel}[test]"])
+    _run([*install, f"--constraint={constraints}", f"{wheel}[test,serve]"])
     made.write_text(stamp)
     return inside
 

@@ -75,14 +75,17 @@ def measure_real(name: str, plan: Plan) -> Iterator[Figure]:
 
 
 def _job(rows: Rows, noise: float, merging: bool, label_noise: float = 0.0) -> Job:
-    settings = vvm_settings(POINTS, merging)._replace(label_noise=label_noise)
-    contestant = engine("VVM", settings)
-    warm_up = contestant.warm_up_rows
-    learner = contestant.start(Problem("real", noise), rows.part(0, warm_up))
+    """With label noise ADF learns the same rows, as it does beside `VVMClassifier`."""
+    told = [vvm_settings(POINTS, merging)]
+    if label_noise > 0.0:
+        told.append(vvm_settings(0, merging=False))
+    contestants = [engine("VVM", each._replace(label_noise=label_noise)) for each in told]
+    warm_up = contestants[0].warm_up_rows
+    learners = [each.start(Problem("real", noise), rows.part(0, warm_up)) for each in contestants]
 
     def prepare(n_rows: int) -> Callable[[], object]:
-        used_up = contestant.copy(learner)
+        used_up = [c.copy(each) for c, each in zip(contestants, learners, strict=True)]
         late = rows.part(warm_up, warm_up + n_rows)
-        return lambda: contestant.run(used_up, late)
+        return lambda: [c.run(each, late) for c, each in zip(contestants, used_up, strict=True)]
 
     return prepare

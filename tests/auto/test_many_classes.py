@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tests.auto.test_rows import few, one_by_one
-from virtualvector import AutoVVMClassifier, Expert, VVMClassifier
+from virtualvector import AutoVVMClassifier, Expert, VVMClassifier, pool
 from virtualvector.auto import committee
 from virtualvector.auto.committee import BLOCK, FEW
 from virtualvector.evaluation import log_loss
@@ -51,6 +51,23 @@ def test_many_classes_may_come_when_they_come():
     assert contents_of(cut) == contents_of(open_)
     losses = [log_loss(y, m.predict_proba(X), range(FEW + 3)) for m in (declared, open_)]
     assert losses[1] == pytest.approx(losses[0], rel=0.05)
+
+
+def test_committees_of_many_classes_can_be_pooled_and_checked():
+    X, y = clouds(FEW + 2, 900)
+    start = few_that_remember().partial_fit(X[:200], y[:200], classes=range(FEW + 2))
+    here, there = (
+        copy.copy(start).partial_fit(X[a:b], y[a:b]) for a, b in ((200, 500), (500, 800))
+    )
+    both = pool([here, there], start)
+    both._check_learned()
+    assert both.counters_["ignored"] > max(m.counters_["ignored"] for m in (here, there))
+    losses = [log_loss(y[800:], m.predict_proba(X[800:]), range(FEW + 2)) for m in (both, here)]
+    assert losses[0] < 1.05 * losses[1]
+
+
+def few_that_remember():
+    return AutoVVMClassifier(experts=(Expert(None, 1.0), Expert(0.5, 0.1)), n_frequencies=6)
 
 
 def test_one_expert_alone_learns_every_row():

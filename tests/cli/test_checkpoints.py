@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import virtualvector
 from tests import forking
@@ -21,6 +22,7 @@ def learn_whole(vvm, tmp_path, *options):
     return (tmp_path / "whole.vvm").read_bytes()
 
 
+@pytest.mark.processes
 def test_thirty_kills_change_nothing(vvm, rows, tmp_path):
     rows(15_000)
     options = ("--learner", "vvm", "--buffer-size", "4")

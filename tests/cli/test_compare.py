@@ -109,6 +109,7 @@ def test_bad_input_is_one_line_in_the_real_command(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
 
+@pytest.mark.processes
 def test_two_processes_write_the_same_bytes_but_for_the_seconds(rows, tmp_path):
     vvm, there = tmp_path / "here", tmp_path / "compare-rows"
     run(rows, "--label", "outcome", "--out", vvm)
@@ -124,6 +125,7 @@ def test_two_processes_write_the_same_bytes_but_for_the_seconds(rows, tmp_path):
 
 
 @pytest.mark.parametrize("until", ["AutoVVM", "ADF"])
+@pytest.mark.processes
 def test_an_interrupt_leaves_with_130_and_what_has_finished(tmp_path, until):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with forking.start(COMMAND, "compare", "spambase", cwd=tmp_path, **pipes) as job:

@@ -35,6 +35,7 @@ def test_files_and_report_are_written(tmp_path):
     assert f"{summary['vvm']['10']:.2f} ± " in report
 
 
+@pytest.mark.processes
 def test_the_same_seed_gives_the_same_bytes_in_any_number_of_processes(tmp_path):
     for folder, jobs, seed in (("one", 1, 0), ("two", 2, 0), ("other", 1, 1)):
         out = tmp_path / folder
@@ -75,6 +76,7 @@ def test_a_file_in_the_way_is_named(tmp_path):
     assert (tmp_path / "out").read_text() == "something else"
 
 
+@pytest.mark.processes
 def test_after_an_interruption_the_same_command_goes_on(tmp_path):
     options = ("table1", "--quick", "--runs", "6", "--jobs", "1", "--out")
     parts = tmp_path / "parts" / "table1"

@@ -24,6 +24,8 @@ from virtualvector.streams import reader
 from virtualvector.streams.delimited import Delimited
 from virtualvector.streams.formats import Options
 
+pytestmark = pytest.mark.processes
+
 RUN = [sys.executable, "-m", "distributed.cli"]
 
 

@@ -26,6 +26,7 @@ from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
 from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
 from virtualvector.learners import rounds as rounds_module
+from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.rounds import rounds
 
 
@@ -60,13 +61,19 @@ def short_spans(monkeypatch):
 
 def same(one, other):
     """Whether two models know the same, to the last bit."""
-    return pickle.dumps(one._posterior.states) == pickle.dumps(other._posterior.states)
+    return _content(one._posterior) == _content(other._posterior)
+
+
+def _content(known):
+    hedge = (known.lead, _content(known.beside)) if isinstance(known, Hedged) else ()
+    return pickle.dumps((known.states, hedge))
 
 
 @pytest.mark.parametrize(
     ("kind", "local", "more"),
     [
         (DaskVVMClassifier, VVMClassifier, {"buffer_size": 8}),
+        (DaskVVMClassifier, VVMClassifier, {"buffer_size": 8, "label_noise": 0.05}),
         (DaskADFClassifier, ADFClassifier, {}),
     ],
 )
@@ -294,6 +301,7 @@ def _loaded(piece, mark):
     return piece
 
 
+@pytest.mark.processes
 def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
     rows, labels = table()
     expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))

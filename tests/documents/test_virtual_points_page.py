@@ -10,6 +10,8 @@ from tests.report.test_browser import browser  # noqa: F401
 from virtualvector import ADFClassifier, EPClassifier
 from virtualvector.paper.exact.sphere_geometry import cut_sphere
 
+pytestmark = pytest.mark.processes
+
 SCRIPT = Path(__file__).parents[2] / "docs" / "static" / "sphere.js"
 ANGLES = np.arange(7) * 0.9 + 0.2
 ROWS = np.column_stack([np.cos(ANGLES), np.sin(ANGLES), np.linspace(0.3, 0.6, 7)])

@@ -19,6 +19,7 @@ from virtualvector.posterior.step import learn_rows
 
 
 @pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.processes
 def test_a_change_in_a_called_function_or_a_constant_is_noticed(tmp_path, writeable):
     """`log_probability` is cached; `cdf`, which it calls, lives in another file.
 
@@ -64,6 +65,7 @@ def test_a_change_in_a_called_function_or_a_constant_is_noticed(tmp_path, writea
     assert any(mine.rglob("*.nbi")) != writeable
 
 
+@pytest.mark.processes
 def test_what_an_earlier_version_has_left_in_the_cache_is_not_even_read(tmp_path):
     """An index may name classes that have moved since; unpickling it would raise."""
     code = "from virtualvector.kernels.likelihood import log_probability as f; print(f(-1., .1))"
@@ -179,6 +181,7 @@ def without_privileges():
     return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
 
 
+@pytest.mark.processes
 def test_where_nothing_can_be_written_kernels_are_compiled_and_that_is_said_once(tmp_path):
     package = tmp_path / "virtualvector"
     shutil.copytree(SOURCES, package, ignore=shutil.ignore_patterns("__pycache__"))

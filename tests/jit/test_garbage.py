@@ -8,6 +8,14 @@ import pytest
 from virtualvector.jit.garbage import gc_paused
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_frozen():
+    """As in other programs: tests are frozen, see `conftest.py`."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_what_was_switched_off_is_switched_on_again_if_it_was_on(enabled):
     before = gc.isenabled()
@@ -40,10 +48,7 @@ def test_what_was_made_meanwhile_is_old_and_still_found_once_it_is_garbage():
 
 def test_what_somebody_has_frozen_stays_frozen():
     gc.freeze()
-    try:
-        frozen = gc.get_freeze_count()
-        with gc_paused():
-            pass
-        assert gc.get_freeze_count() == frozen > 0
-    finally:
-        gc.unfreeze()
+    frozen = gc.get_freeze_count()
+    with gc_paused():
+        pass
+    assert gc.get_freeze_count() == frozen > 0

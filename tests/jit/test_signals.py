@@ -121,6 +121,7 @@ print(len(came) > 0)
 """
 
 
+@pytest.mark.processes
 def test_kernels_are_compiled_and_loaded_while_a_handler_raises_every_millisecond(tmp_path):
     """LLVM would be left half-way, and end the process some time later."""
     for _ in range(2):  # the first one compiles, the other loads what was compiled

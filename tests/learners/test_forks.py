@@ -157,6 +157,7 @@ def run(script, **constants):
     assert done.out == "done\n", done.err
 
 
+@pytest.mark.processes
 def test_a_fork_beside_threads_that_learn_leaves_learners_that_go_on():
     run(BEGINNING + BESIDE_LEARNERS, FORKS=10)
 
@@ -166,6 +167,7 @@ def test_a_fork_within_a_call_leaves_two_calls_that_go_on(single):
     run(BEGINNING + WITHIN_A_CALL, SINGLE=single)
 
 
+@pytest.mark.processes
 def test_a_fork_waits_until_a_kernel_is_loaded():
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", BEGINNING + WHILE_LOADING],

@@ -1,4 +1,4 @@
-"""Where labels may be wrong, VVM is hedged by ADF: it never loses more than log 2 to either."""
+"""Where labels may be wrong, VVM is hedged by ADF: it loses no more than log 3/2 to it, ever."""
 
 import math
 from functools import partial
@@ -15,7 +15,7 @@ from virtualvector.learners.rounds import begun, ended
 from virtualvector.posterior.state import POINTS, ROWS
 
 NOISE = {"label_noise": 0.05}
-LOG2 = math.log(2.0)
+TO_ADF, TO_VVM = math.log(1.5), math.log(3.0)  # what may be lost: ADF is trusted twice as much
 
 
 def lengthwise(rng, n):
@@ -67,14 +67,14 @@ def losses(model, rows, labels):
     "more", [{}, {"margin_noise": 0.2}, {"half_life": 80.0}], ids=["", "margin noise", "half-life"]
 )
 @pytest.mark.parametrize("label_noise", [0.01, 0.1])
-def test_the_loss_is_at_most_log_2_above_either(stream, more, label_noise):
+def test_no_more_is_lost_than_may_be(stream, more, label_noise):
     rows, labels = stream(np.random.default_rng(3), 300)
     noise = {"label_noise": label_noise, **more}
     ours = losses(VVMClassifier(8, **noise), rows, labels).sum()
     adf = losses(ADFClassifier(**noise), rows, labels).sum()
     vvm = losses(VVMClassifier(8, hedge=False, **noise), rows, labels).sum()
-    assert ours <= min(adf, vvm) + LOG2 + 1e-9
-    assert ours == pytest.approx(-np.logaddexp(-adf, -vvm) + LOG2, rel=1e-10)
+    assert ours <= min(adf + TO_ADF, vvm + TO_VVM) + 1e-9
+    assert ours == pytest.approx(-np.logaddexp(-adf - TO_ADF, -vvm - TO_VVM), rel=1e-10)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -92,7 +92,7 @@ def test_predictions_are_those_of_both_run_apart_by_their_evidence(n_classes, mo
     )
     evidence = [np.log(each[np.arange(120), y]) for each in (theirs, alone)]
     before = [np.concatenate([[0.0], np.cumsum(each)]) for each in evidence]
-    trust = 1.0 / (1.0 + np.exp(before[0] - before[1]))
+    trust = 1.0 / (1.0 + 2.0 * np.exp(before[0] - before[1]))
     mixed = trust[:-1, np.newaxis] * alone + (1.0 - trust[:-1, np.newaxis]) * theirs
     np.testing.assert_allclose(ours, mixed, rtol=1e-12)
     after = trust[-1] * vvm.predict_proba(X) + (1.0 - trust[-1]) * adf.predict_proba(X)

@@ -99,6 +99,7 @@ def test_results_are_written_and_later_tasks_build_on_earlier_ones(tmp_path, mar
     assert b"<svg" in (tmp_path / "out" / "squares.svg").read_bytes()
 
 
+@pytest.mark.processes
 def test_the_number_of_processes_changes_no_byte(tmp_path, marks):
     for jobs in (1, 2):
         run(Squares(marks), Options(runs=5), tmp_path / str(jobs), jobs, Shown())

@@ -49,7 +49,7 @@ def merge_closest(state, settings, work):
 
 
 @compiled
-def count_underrated(state, work):
+def count_underrated(state, settings, work):
     """How many pairs there are, and how many would cost less than `may_cost_less` allows for."""
     measure_divergences(state, work)
     pairs, underrated = 0, 0
@@ -58,7 +58,7 @@ def count_underrated(state, work):
             pair = pair_of(state, i, j, work)
             cost = propose(pair, i, j).cost
             pairs += np.isfinite(cost)
-            underrated += np.isfinite(cost) and not may_cost_less(pair, cost)
+            underrated += np.isfinite(cost) and not may_cost_less(pair, settings, cost)
     return pairs, underrated
 
 
@@ -265,7 +265,7 @@ def test_a_pair_that_is_passed_over_could_not_have_won_without_label_noise(sprea
         rows += spread * rng.normal(size=rows.shape)
         signs = np.where(rows[:, 0] > 0.0, 1.0, -1.0)
         state, _ = learn(empty_state(d, how), rows, signs, how)
-        pairs, underrated = count_underrated(state, make_workspace(state, how))
+        pairs, underrated = count_underrated(state, how, make_workspace(state, how))
         total += pairs
         assert underrated == 0
     assert total > 0

@@ -16,6 +16,8 @@ from sklearn.metrics import log_loss
 from virtualvector.evaluation import calibration_error
 from virtualvector.report import render
 
+pytestmark = pytest.mark.processes
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HEADINGS = [
     "Is it getting better?",

@@ -175,6 +175,25 @@ def test_a_half_life_holds_from_the_row_after_it_was_changed():
     np.testing.assert_allclose(learner.covariance_, covariance, rtol=1e-9)
 
 
+def test_a_changed_half_life_is_that_of_a_hedge_too():
+    X, y = problem(rows=60)
+    noise = {"margin_noise": 0.3, "label_noise": 0.1}
+    both, alone = VVMClassifier(5, **noise), VVMClassifier(5, hedge=False, **noise)
+    adf = ADFClassifier(**noise)
+    evidence = math.log(0.5)  # of VVM over ADF, who is trusted twice as much at first
+    for t, (x, label) in enumerate(zip(dicts(X), y, strict=True)):
+        if t == 30:
+            for model in (both, alone, adf):
+                model.mutate({"half_life": 8.0})
+        if t > 1:  # after one row they know the same
+            found, by_vvm, by_adf = (m.predict_proba_one(x)[label] for m in (both, alone, adf))
+            trust = 1.0 / (1.0 + math.exp(-evidence))
+            assert found == pytest.approx(trust * by_vvm + (1.0 - trust) * by_adf, rel=1e-10)
+            evidence += math.log(by_vvm / by_adf)
+        for model in (both, alone, adf):
+            model.learn_one(x, label)
+
+
 @every_linear_classifier
 def test_weights_of_classes_may_change_and_hold_for_later_rows(classifier):
     X, y = rows_and_classes()

@@ -6,7 +6,6 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from tests.cli.conftest import lines_of, vvm  # noqa: F401
@@ -43,6 +42,7 @@ def learned(tmp_path_factory):
     assert CliRunner().invoke(command, list(map(str, asked))).exit_code == 0
     service = service_of(shutil.copy(model, folder / "warm.vvm"), None, OFTEN)
     warm_up(service.snapshot.model, service.form.columns)  # nobody waits for kernels later
+    service.snapshot.ready(service.form.example)
     service._store.close()
     return model
 
@@ -74,6 +74,7 @@ def address(request, tmp_path):
 @pytest.fixture
 def serving(model):
     """Serve a model, and stop in the end; the client has the service."""
+    from starlette.testclient import TestClient  # which needs more than a service does
 
     @contextmanager
     def run(store=None, keeping=OFTEN, limits=USUAL, tokens=None, path=None):

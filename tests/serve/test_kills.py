@@ -8,6 +8,8 @@ from faults.services import Storm, examples
 from tests import forking
 from tests.cli.conftest import COMMAND
 
+pytestmark = pytest.mark.processes
+
 
 def forked(folder, *arguments):
     return forking.start(COMMAND, *arguments, cwd=folder)

@@ -16,6 +16,8 @@ from virtualvector.serve.app import application
 from virtualvector.serve.client import Client
 from virtualvector.serve.gate import tokens_in
 
+pytestmark = pytest.mark.processes
+
 ROWS, LABELS = rows_of(90, seed=5)
 READ = "r" * 20
 
@@ -28,8 +30,8 @@ def listening(service, tokens=None):
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, **options))
     thread = threading.Thread(target=server.run)
     thread.start()
-    until(lambda: server.started)
     try:
+        until(lambda: server.started)
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         service.is_stopping = server.should_exit = True
@@ -61,6 +63,11 @@ def summary(page):
     return page.find_element(By.ID, "summary").text
 
 
+def last_tile(page):
+    """Return its text at one moment: tiles are made anew every second."""
+    return page.execute_script("return document.querySelector('.tiles').lastChild.textContent")
+
+
 def test_figures_move_as_labels_come_and_a_row_can_be_tried(browser, service):  # noqa: F811
     with listening(service) as address:
         page = opened(browser, address)
@@ -76,6 +83,7 @@ def test_figures_move_as_labels_come_and_a_row_can_be_tried(browser, service):  
             figures["reliability"]
         )
         assert len(page.find_elements(By.CSS_SELECTOR, "#course path")) == 2
+        assert last_tile(page) == "answers within—none so far"
 
         fields = page.find_elements(By.CSS_SELECTOR, "#columns input")
         assert texts(page, "#columns label") == list(ROWS[0])
@@ -85,6 +93,8 @@ def test_figures_move_as_labels_come_and_a_row_can_be_tried(browser, service):  
         until(lambda: texts(page, "#answer strong"))
         said = Client(address).predict(ROWS[0])
         assert texts(page, "#answer strong") == [said["label"]]
+        within = r"answers within[\d.,]+\smshalf of them; 99 of 100 within ([\d.,]+\sms|—)"
+        until(lambda: re.fullmatch(within, last_tile(page)))
         shares = [float(text.split()[0]) for text in texts(page, "#answer .n")]
         expected = sorted((100 * p for p in said["probabilities"].values()), reverse=True)
         assert shares == pytest.approx(expected, abs=0.051)

@@ -74,6 +74,7 @@ def test_long_texts_in_dictionaries_do_not_become_a_text_for_each_row(tmp_path, 
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
+@pytest.mark.processes
 def test_long_texts_in_pages_are_read_a_few_at_a_time(tmp_path, encoding):
     path = tmp_path / "rows.parquet"
     names = [f"{'x' * 60_000}{k}" for k in range(4000)]  # 240 MB as texts
@@ -98,6 +99,7 @@ def test_batches_that_become_large_are_refused(tmp_path):
     assert message.endswith(" that become 306,000,000; expected smaller ones.")
 
 
+@pytest.mark.processes
 def test_pages_that_become_large_are_refused(tmp_path):
     path = tmp_path / "rows.parquet"
     n_rows = 34_000_000
@@ -151,6 +153,7 @@ WIDE = ",".join(f'"c{k}": {k}' for k in range(5000))
         ("rows.svm", "1 5000:1\n" + "-1\n" * 3000),
     ],
 )
+@pytest.mark.processes
 def test_short_lines_of_wide_tables_are_read_a_few_at_a_time(tmp_path, name, text):
     path = tmp_path / name
     path.write_text(text)
@@ -200,6 +203,7 @@ def test_a_long_name_is_not_said_in_full(tmp_path):
     assert len(str(raised.value)) < 4000
 
 
+@pytest.mark.processes
 def test_blank_lines_take_no_memory(tmp_path):
     path = tmp_path / "rows.csv.gz"
     with gzip.open(path, "wb", 1) as file:
@@ -210,6 +214,7 @@ def test_blank_lines_take_no_memory(tmp_path):
     assert read(path, limit=150 * 2**20) == [(3, [])]
 
 
+@pytest.mark.processes
 def test_rows_that_are_no_rows_take_no_memory_before_they_are_told(tmp_path):
     path = tmp_path / "rows.csv.gz"
     with gzip.open(path, "wb", 1) as file:
@@ -311,6 +316,7 @@ def test_a_long_text_that_many_rows_use_is_refused(tmp_path, name, column):
     assert f"column '{column}': found 300,000 rows with texts of up to 200,000 bytes" in told
 
 
+@pytest.mark.processes
 def test_twenty_thousand_columns_take_little_memory_beside_their_cells(tmp_path):
     path = tmp_path / "wide.csv"
     names = ",".join([*(f"c{k}" for k in range(20_000)), "label"])

@@ -1,12 +1,13 @@
 """Two learners of the same rows, hedged: one prediction, by the evidence that each has so far.
 
-With p₁ and p₂ the probabilities of two learners, equally trusted at first, the Bayesian average is
+With p₁ and p₂ the probabilities of two learners, the Bayesian average is
 
-    p(y|x) = Σₘ πₘ pₘ(y|x),   πₘ ∝ exp Σₜ log pₘ(yₜ|xₜ),
+    p(y|x) = Σₘ πₘ pₘ(y|x),   πₘ ∝ cₘ exp Σₜ log pₘ(yₜ|xₜ),
 
-and over any stream −Σ log p(yₜ|xₜ) is at most log 2 above the smaller of the two (Freund and
-Schapire 1997, section 2; the log-loss of a mixture is its log evidence). Only the difference of
-the two log evidences matters, which is called the lead: π₁ = 1/(1 + exp(−lead)).
+where c is how much each is trusted at first, c₁ + c₂ = 1. The log-loss of the average is minus its
+log evidence, −log Σ c exp Σ log p: over any stream at most log 1/c above that of either learner
+(the bound of Freund and Schapire's Hedge, 1997, where it is exact). Only log π₁/π₂ has to be kept,
+which is called the lead: π₁ = 1/(1 + exp(−lead)).
 """
 
 from __future__ import annotations

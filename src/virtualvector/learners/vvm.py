@@ -63,10 +63,10 @@ class VVMClassifier(BayesianLinearClassifier):
     hedge : bool, default=True
         With label noise, and points: whether an `ADFClassifier` with the same parameters learns the
         same rows beside it, and predictions are the average of the two by their evidence. The total
-        log-loss of a stream is then at most log 2 above that of the better one, whatever the rows:
-        where a plane does not separate them up to label noise, points alone may do harm. Weights,
-        points and evidence are those of VVM all the same. False: the paper's method alone. Without
-        label noise it makes no difference.
+        log-loss of a stream is then at most log 3/2 above ADF's, and log 3 above VVM's, whatever
+        the rows: where a plane does not separate them up to label noise, points alone may do harm.
+        Weights, points and evidence are those of VVM all the same. False: the paper's method alone.
+        Without label noise it makes no difference.
     class_weight : dict or "balanced", optional
         The weights of classes, by which those of rows are multiplied; one that is not in the dict
         has 1. "balanced" makes all classes count alike, in `fit` only. Probabilities are then those

@@ -38,7 +38,13 @@ from virtualvector.posterior.approximation import refresh, reproject
 from virtualvector.posterior.engine import moved
 from virtualvector.posterior.ep import sweep_until_settled
 from virtualvector.posterior.gaussian import Gaussian, gaussian
-from virtualvector.posterior.low_rank_state import AnyState, LowRankState
+from virtualvector.posterior.low_rank import columns_of
+from virtualvector.posterior.low_rank_state import (
+    AnyState,
+    LowRankAddress,
+    LowRankState,
+    low_rank_arguments,
+)
 from virtualvector.posterior.reduction.divergence import measure_divergences
 from virtualvector.posterior.reduction.pairs import write_distances
 from virtualvector.posterior.reduction.reduce import (
@@ -46,8 +52,16 @@ from virtualvector.posterior.reduction.reduce import (
     reduce_contradicted,
     reduce_measured,
 )
+from virtualvector.posterior.residual.cut import cut_residual
 from virtualvector.posterior.residual.full import flush
 from virtualvector.posterior.residual.pooled import Points, pooled_residual
+from virtualvector.posterior.residual.pooled_low_rank import (
+    columns_at_once,
+    low_rank_start,
+    low_rank_state,
+    low_rank_state_in,
+    pooled_low_rank,
+)
 from virtualvector.posterior.settings import Settings, Strategy, plain
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
@@ -63,7 +77,7 @@ from virtualvector.posterior.state import (
     empty_state,
 )
 from virtualvector.posterior.step import merge_or_evict, rebuild
-from virtualvector.posterior.workspace import KernelArguments, arguments_for, parts_at
+from virtualvector.posterior.workspace import arguments_for, parts_at
 from virtualvector.types import Array, IntArray
 
 _MOST_SWEEPS = 200  # of EP over all points: it ends by itself unless it has no fixed point
@@ -89,7 +103,8 @@ def shard_start(state: State) -> State:
     >>> bool(np.all(shard_start(state).mean == gaussian(state).mean))
     True
     """
-    refuse_low_rank(state)
+    if isinstance(state, LowRankState):
+        return low_rank_start(state)
     start, q = copy_state(state), gaussian(state)
     start.counts[EVICTED] += start.counts[POINTS]
     start.counts[POINTS] = 0
@@ -137,8 +152,6 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
             f"found half_life = {settings.half_life:g}; expected none to pool posteriors: each has "
             "forgotten some of what all have in common"
         )
-    for shard in shards:
-        refuse_low_rank(shard)
     if len(shards) < 2:
         return copy_state(shards[0] if shards else common)
     shards = sorted(shards, key=content_of)
@@ -154,11 +167,14 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
     counts, sums = (_added_up(shards, common, name) for name in ("counts", "sums"))
     _make_up(counts, n)
 
+    if isinstance(common, LowRankState):
+        return _pooled_low_rank(shards, common, lost, points, counts, sums, settings)
     most = n if settings.strategy == Strategy.NEVER else settings.buffer_size
     roomy = settings._replace(buffer_size=max(n, settings.buffer_size), max_sweeps=_MOST_SWEEPS)
     state = _assembled(pooled_residual(shards, common, lost), points, counts, sums, roomy)
     arguments = arguments_for(state, roomy, *_ONE_ROW)
-    _reduced(arguments, most)
+    table = StructTable(arguments)
+    _reduced(state, table.address, most)
     state.counts[SWEEPS] = counts[SWEEPS]  # those of rows
     most_unsettled = 2 * counts[ROWS] if settings.label_noise > 0.0 else state.counts[EVICTED]
     state.counts[UNSETTLED] = min(state.counts[UNSETTLED], most_unsettled)
@@ -171,13 +187,39 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
     return pooled
 
 
-def refuse_low_rank(state: AnyState) -> None:
-    """Raise ValueError for a posterior of low rank: the product of several is of no such rank."""
-    if isinstance(state, LowRankState):
-        raise ValueError(
-            f"found a covariance of rank {state.directions.shape[1]}; expected covariance='full' "
-            "to pool posteriors"
-        )
+def _pooled_low_rank(
+    shards: Sequence[LowRankState],
+    common: LowRankState,
+    lost: Sequence[Points],
+    points: Points,
+    counts: IntArray,
+    sums: Array,
+    settings: Settings,
+) -> LowRankState:
+    """Return the same with residuals of low rank, whose points are fewer than weights."""
+    n_gone = max(0, len(points.points) - max(len(common.mean) - 1, settings.buffer_size))
+    gone, rest = (points.at(range(*each)) for each in ((n_gone,), (n_gone, len(points.points))))
+    counts[POINTS] -= n_gone
+    counts[EVICTED] += n_gone
+    roomy = settings._replace(
+        buffer_size=max(len(rest.points), settings.buffer_size), max_sweeps=_MOST_SWEEPS
+    )
+    residual = pooled_low_rank(shards, common, lost, gone)
+    state = low_rank_state(residual, rest, counts, sums, roomy)
+    arguments = low_rank_arguments(state, roomy, *_ONE_ROW)
+    table = StructTable(arguments)
+    address: Any = LowRankAddress(table.address)
+    at_once = columns_at_once(state)
+    while state.counts[POINTS] > settings.buffer_size:
+        _reduced(state, address, max(settings.buffer_size, int(state.counts[POINTS]) - at_once))
+        cut_residual(address)
+    _reduced(state, address, settings.buffer_size)
+    state.counts[SWEEPS] = counts[SWEEPS]
+    pooled = low_rank_state_in(state, settings)
+    table = StructTable(low_rank_arguments(pooled, settings, *_ONE_ROW))
+    address = LowRankAddress(table.address)
+    rebuild(address, True)
+    return pooled
 
 
 def _most_at_once(settings: Settings) -> int:
@@ -212,11 +254,13 @@ def content_of(state: State) -> tuple[bytes, bytes]:
 
     What `mirror` leaves as it is comes first: with all labels swapped the order is the same.
     """
-    refuse_low_rank(state)
     points = Points.of(state)
     lengths = np.abs(state.mean), np.abs(points.points)
     sites = points.site_precisions, points.site_shifts
-    unsigned = _digest(state.counts, state.sums, state.factor, *lengths, *sites)
+    residual = (
+        (state.diagonal, *columns_of(state)) if isinstance(state, LowRankState) else (state.factor,)
+    )
+    unsigned = _digest(state.counts, state.sums, *residual, *lengths, *sites)
     return unsigned, _digest(state.mean, *points)
 
 
@@ -258,18 +302,18 @@ def _assembled(
     return state
 
 
-def _reduced(arguments: KernelArguments, n_points: int) -> None:
+def _reduced(state: AnyState, address: Any, n_points: int) -> None:
     """Run EP, lose points until so many are left, and run EP to its end."""
-    table, counts = StructTable(arguments), arguments.state.counts
-    assemble(table.address)
+    counts = state.counts
+    assemble(address)
     if counts[POINTS] > n_points:
-        run_ep_on_all(table.address, True)
+        run_ep_on_all(address, True)
         measured = False
-        while evict_surplus(table.address, n_points, measured):
+        while evict_surplus(address, n_points, measured):
             before = counts[MERGED]
-            merge_or_evict(table.address, 0)
+            merge_or_evict(address, 0)
             measured = counts[MERGED] == before
-    run_ep_on_all(table.address, False)
+    run_ep_on_all(address, False)
 
 
 @compiled

@@ -50,8 +50,8 @@ function showTiles(figures) {
     ["without a label", number(store.waiting), `of ${number(store.answers)} answers that are kept`],
     ["rows learned", number(figures.rows_learned), `${number(figures.labels_learned)} of them here`],
     ["experts awake", number(figures.experts_awake), `of ${number(figures.experts)}`],
-    ["answers take", milliseconds(figures.latency.p50),
-      `or less, half of them; 99 of 100 ${milliseconds(figures.latency.p99)} or less`],
+    ["answers within", milliseconds(figures.latency.p50), figures.latency.p50 == null
+      ? "none so far" : `half of them; 99 of 100 within ${milliseconds(figures.latency.p99)}`],
   ];
   at("tiles").replaceChildren(...tiles.map(([name, value, meaning]) => made("div", {},
     made("dt", {}, name), made("dd", { class: "value" }, value), made("dd", {}, meaning))));

@@ -13,7 +13,7 @@ from virtualvector.serve.store import Entry, Store, StoreLost, Written
 AT_ONCE = 1000  # entries in a transaction
 MOST_PENDING = 20_000  # entries that wait to be written
 PROBE = 1.0  # seconds after which a store that was lost is tried again
-GATHER = 0.02  # seconds for which entries that nobody waits for gather
+GATHER = 0.1  # seconds for which entries that nobody waits for gather
 
 
 class Overloaded(Exception):

@@ -21,6 +21,8 @@ from virtualvector.kernels.precision import (
 )
 from virtualvector.kernels.triangular import add_scaled, dot, multiply
 from virtualvector.posterior.gaussian import Gaussian
+from virtualvector.posterior.low_rank import points_of
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH
 from virtualvector.posterior.state import POINTS, State
 from virtualvector.types import Array, IntArray
@@ -37,9 +39,11 @@ class Points(NamedTuple):
     site_shifts: Array
 
     @classmethod
-    def of(cls, state: State) -> Points:
-        """Return those of a state, in its memory."""
-        return cls._make(getattr(state, name)[: state.counts[POINTS]] for name in cls._fields)
+    def of(cls, state: AnyState) -> Points:
+        """Return those of a state."""
+        n = state.counts[POINTS]
+        points = points_of(state) if isinstance(state, LowRankState) else state.points[:n]
+        return cls(points, *(getattr(state, name)[:n] for name in cls._fields[1:]))
 
     def at(self, which: Sequence[int]) -> Points:
         """Return some of them."""
