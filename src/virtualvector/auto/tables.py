@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.online import Known
@@ -59,6 +60,11 @@ class TakesTables(CommitteeRows):
     def _checked_rows(self, X: Any, reset: bool = False) -> Columns:
         if isinstance(X, Mapping) and not hasattr(X, "shape"):  # as sparse ones have
             X = Record(X)
+        if issparse(X):
+            raise TypeError(
+                "Sparse data was passed for X, but a committee takes dense tables; expected one, "
+                "or a WideVVMClassifier, which learns sparse ones linearly."
+            )
         marks, route = self._marks, self._route
         if not reset and route is not None and self._may_have_new(X):
             new_labels(labels_of(X), route.set_of_names)
