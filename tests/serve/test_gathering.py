@@ -135,6 +135,22 @@ def test_they_are_written_once_when_a_store_comes_back(store, fails, monkeypatch
     assert store.counts()["answers"] == (1 if fails == "before" else 2)
 
 
+def test_what_could_not_be_written_by_the_end_is_counted(store, monkeypatch):
+    def fail(entries):
+        raise StoreLost("the connection is gone")
+
+    monkeypatch.setattr(store, "write", fail)
+
+    async def run():
+        writer = Writer(store)
+        writer.start()
+        writer.keep([entry("a"), entry("bb")])
+        await asyncio.to_thread(writer.stop)
+        return writer
+
+    assert asyncio.run(run()).n_unwritten == 2
+
+
 def test_no_more_than_so_many_wait_to_be_written(store):
     async def run():
         writer = Writer(store)

@@ -9,6 +9,7 @@ import typer
 
 from virtualvector.cli.errors import say
 from virtualvector.cli.option_groups import takes_groups
+from virtualvector.escaping import counted
 from virtualvector.streams.bad_input import BadInput
 
 if TYPE_CHECKING:
@@ -211,4 +212,10 @@ def _answer(
         say(f"vvm: {model} answers at http://{shown}:{at}")
 
     run(app, service, host, port, tell)
-    say(f"vvm: {model}: stopped; everything is saved.")
+    n_lost = service.writer.n_unwritten
+    if n_lost:
+        say(
+            f"vvm: {model}: the store could not be written: {counted(n_lost, 'answer')} under ids "
+            "of the service are forgotten; their labels have to come with their rows."
+        )
+    say(f"vvm: {model}: stopped; {'all else' if n_lost else 'everything'} is saved.")

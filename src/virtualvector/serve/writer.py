@@ -59,6 +59,11 @@ class Writer:
         self._is_due.set()
         self._thread.join()
 
+    @property
+    def n_unwritten(self) -> int:
+        """Entries that nobody waits for and that could not be written so far."""
+        return sum(len(job.entries) for job in self._unwritten)
+
     def submit(self, entries: Sequence[Entry]) -> asyncio.Future[list[Written]]:
         """Return what will be known once entries are durable."""
         self._check_room(len(entries))
