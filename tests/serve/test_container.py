@@ -13,6 +13,8 @@ from tests.cli.conftest import COMMAND
 from tests.serve.conftest import rows_of, until
 from virtualvector.serve.client import Client, ServiceError
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[2]
 TOKEN = "w" * 20
 
