@@ -330,8 +330,7 @@ class Encoder:
 
     def _inputs(self, columns: Sequence[Any], learn: bool, labels: Labels | None = None) -> Array:
         numbers = self._numbers(columns)
-        n_rows = len(columns[0])
-        scaled = self._scaled(numbers, learn) if numbers else np.zeros((n_rows, 0))
+        scaled = self._scaled(numbers, learn) if numbers else np.zeros((len(columns[0]), 0))
         if not self.categories:
             return scaled
         found = {k: categories_of(columns[k]) for k in self.categories}
