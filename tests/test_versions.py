@@ -67,12 +67,12 @@ def test_every_dependency_has_a_least_version():
 def test_the_oldest_are_those_that_a_python_may_have():
     project = {
         "dependencies": ["a>=1.0,<9", "a>=1.10; python_version >= '3.13'", "b>=2"],
-        "optional-dependencies": {"test": ["c>=3; python_version < '3.12'"]},
+        "optional-dependencies": {"test": ["c>=3; python_version < '3.12'"], "serve": ["d>=4"]},
     }
     oldest = load_script().oldest
-    assert oldest(project, "3.11") == ["a==1.0", "b==2", "c==3"]
-    assert oldest(project, "3.12") == ["a==1.0", "b==2"]
-    assert oldest(project, "3.14") == ["a==1.10", "b==2"]
+    assert oldest(project, "3.11") == ["a==1.0", "b==2", "c==3", "d==4"]
+    assert oldest(project, "3.12") == ["a==1.0", "b==2", "d==4"]
+    assert oldest(project, "3.14") == ["a==1.10", "b==2", "d==4"]
 
 
 def test_every_python_has_the_oldest_and_the_newest_which_make_test_has_of_its_own():

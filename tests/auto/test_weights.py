@@ -92,7 +92,7 @@ def test_one_expert_weighs_as_the_learner_it_is_made_of():
     X, y = load_ionosphere(return_X_y=True, random_state=0)
     w = np.random.default_rng(0).uniform(0, 2.5, len(y))
     one = AutoVVMClassifier(experts=[Expert(None, 0.5, 0.02, 10, merge_pairs=5)], scale=False)
-    learner = VVMClassifier(10, margin_noise=0.5, label_noise=0.02)
+    learner = VVMClassifier(10, margin_noise=0.5, label_noise=0.02, hedge=False)
     for class_weight in (None, {0: 3.0, 1: 0.5}, "balanced"):
         one.set_params(class_weight=class_weight).fit(X, y, sample_weight=w)
         learner.set_params(class_weight=class_weight).fit(X, y, sample_weight=w)

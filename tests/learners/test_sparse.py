@@ -146,14 +146,21 @@ def test_a_model_file_goes_on_where_the_model_was(tmp_path, covariance, half_lif
         assert np.array_equal(again.predict_proba(table), model.predict_proba(table))
 
 
-def test_pooling_is_refused_in_a_line():
-    rows, labels = stream()
-    one, other = (
-        ADFClassifier(margin_noise=0.5, covariance="low-rank").fit(rows[k::2], labels[k::2])
-        for k in range(2)
-    )
-    with pytest.raises(ValueError, match="expected covariance='full' to pool"):
-        pool([one, other])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_was_learned_apart_is_pooled_as_full_covariances_where_the_rank_suffices(classes):
+    rows, labels = stream(classes=classes)
+    known = np.arange(classes)
+
+    def pooled(**kind):
+        shards = (
+            ADFClassifier(margin_noise=0.5, **kind).partial_fit(rows[k::2], labels[k::2], known)
+            for k in range(2)
+        )
+        return pool(list(shards))
+
+    full, low_rank = pooled(), pooled(covariance="low-rank", rank=150)
+    np.testing.assert_allclose(low_rank.coef_, full.coef_, atol=1e-9)
+    np.testing.assert_allclose(low_rank.predict_proba(rows), full.predict_proba(rows), atol=1e-9)
 
 
 def test_a_row_of_a_very_wide_table_is_learned_and_takes_little_memory():

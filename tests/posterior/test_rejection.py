@@ -8,6 +8,7 @@ import pytest
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.posterior.reduction.exact_pair import Pair
 from virtualvector.posterior.reduction.merging import may_cost_less, propose
+from virtualvector.posterior.settings import Settings
 
 
 def ep_of_two(mean, covariance, noises):
@@ -61,8 +62,8 @@ def test_no_merge_that_would_win_is_rejected(seed):
         cost = propose(pair, 0, 1).cost
         if math.isfinite(cost):
             n_merges += 1
-            assert may_cost_less(pair, cost + 1e-9 * abs(cost))
+            assert may_cost_less(pair, Settings(), cost + 1e-9 * abs(cost))
             # What would cost half as much again as may be spent is not worked out, as a rule.
-            n_rejected += not may_cost_less(pair, cost - 0.5 * (pair.divergence - cost))
+            n_rejected += not may_cost_less(pair, Settings(), cost - 0.5 * (pair.divergence - cost))
     assert n_merges > 80
     assert n_rejected > 0.6 * n_merges

@@ -156,8 +156,6 @@ class Choice(NamedTuple):
             raise typer.BadParameter(
                 f"--rank is not for --covariance {self.covariance}; expected low-rank."
             )
-        if self.is_wide and self.hedge:
-            raise typer.BadParameter("--hedge is for --covariance full.")
         if self.is_wide and not self.may_be_wide:
             raise typer.BadParameter(
                 "--covariance low-rank and diagonal are linear, and not for --features rbf or "

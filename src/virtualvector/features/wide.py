@@ -56,7 +56,7 @@ class WideEncoder:
     >>> from virtualvector.features.wide import WideEncoder
     >>> encoder = WideEncoder(["number", "text"], ["price", "wine"], 0, 2**18)
     >>> rows = encoder.learn([np.array([3.0, 5.0]), np.array(["dry red", "red"], object)])
-    >>> rows.shape, [row.count_nonzero() for row in rows], encoder.words
+    >>> rows.shape, [int(row.count_nonzero()) for row in rows], encoder.words
     ((2, 262145), [3, 2], ['wine: dry', 'wine: red', 'wine: dry red'])
     """
 

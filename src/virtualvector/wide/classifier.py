@@ -98,7 +98,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
     >>> model.predict(new).tolist()
     ['red', 'white']
     >>> [line["column"] for line in model.weight_table_[:2]]
-    ['note: white', 'note: dry']
+    ['price', 'note: white']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
