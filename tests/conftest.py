@@ -1,4 +1,3 @@
-import gc
 import os
 import signal
 
@@ -19,8 +18,3 @@ settings.load_profile("repeatable")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for ignored in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(ignored, signal.SIG_DFL)
-
-
-def pytest_collection_finish():
-    """Let nobody look for garbage among thousands of tests, as river's checks do all the time."""
-    gc.freeze()
