@@ -5,6 +5,8 @@ import pytest
 
 from faults import runs
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.parametrize("case", range(3))
 def test_a_disturbed_run_leaves_the_bytes_of_an_undisturbed_one(tmp_path, case):

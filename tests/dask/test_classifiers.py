@@ -29,6 +29,8 @@ from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.rounds import rounds
 
+pytestmark = pytest.mark.processes
+
 
 def table(seed=0, n=700, n_classes=2):
     rng = np.random.default_rng(seed)
@@ -301,7 +303,6 @@ def _loaded(piece, mark):
     return piece
 
 
-@pytest.mark.processes
 def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
     rows, labels = table()
     expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))

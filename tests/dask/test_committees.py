@@ -19,6 +19,8 @@ from virtualvector.datasets import load_spambase
 from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.rounds import ALONE, rounds
 
+pytestmark = pytest.mark.processes
+
 FEW = [Expert(None, 1.0), Expert(None, 1.0, label_noise=0.02, buffer_size=3), Expert(0.5, 0.1)]
 SMALL = {"experts": FEW, "n_frequencies": 10}
 

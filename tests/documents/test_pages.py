@@ -10,6 +10,8 @@ import pytest
 from tests.cli.conftest import lines_of
 from tests.documents.pages import ROOT, Reader, blocks_of, pages
 
+pytestmark = pytest.mark.processes
+
 
 def write(name, lines):
     with open(name, "w") as file:

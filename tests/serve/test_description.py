@@ -6,6 +6,8 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.serve.test_page import listening, service  # noqa: F401
 
+pytestmark = pytest.mark.processes
+
 POSTED = ("/predict", "/labels", "/learn")
 READ = ("/model", "/figures", "/health", "/ready", "/metrics", "/openapi.json")
 

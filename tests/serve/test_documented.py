@@ -16,6 +16,8 @@ from tests.cli.conftest import COMMAND
 from tests.serve.conftest import until
 from virtualvector.serve.client import Client
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "serving.md").read_text()
 

@@ -14,6 +14,8 @@ from virtualvector.cli.serve import Keeping
 from virtualvector.persistence import read
 from virtualvector.serve.store import Store
 
+pytestmark = pytest.mark.processes
+
 ROWS, LABELS = rows_of(120, seed=2)
 
 

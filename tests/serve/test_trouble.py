@@ -17,6 +17,8 @@ from virtualvector.serve import writer
 from virtualvector.serve.client import Client, ServiceError
 from virtualvector.serve.store import Store
 
+pytestmark = pytest.mark.processes
+
 ROWS, LABELS = rows_of(200, seed=7)
 
 
