@@ -344,6 +344,7 @@ def test_a_signal_without_a_model_says_that_nothing_is_kept(tmp_path):
     assert "are lost, as there was no --model" in told
 
 
+@pytest.mark.processes
 def test_an_idle_pipe_is_saved(tmp_path):
     with piping(tmp_path, "--model", "m.vvm", *FAST, command=HASTY) as run:
         until(lambda: (tmp_path / "m.vvm").exists() and learned_rows(tmp_path / "m.vvm") == 300)
