@@ -5,6 +5,8 @@ import runpy
 import sys
 from pathlib import Path
 
+import pytest
+
 import bench
 import compare
 
@@ -17,6 +19,7 @@ def test_the_picture_of_the_readme_is_drawn(tmp_path, monkeypatch):
     assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.processes
 def test_the_benchmark_writes_what_it_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "QUICK", bench.QUICK._replace(dimensions=(100,), rounds=1))
     out = tmp_path / "speed.json"
