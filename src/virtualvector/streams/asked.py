@@ -16,15 +16,16 @@ from virtualvector.streams.svmlight import indices_in, indices_of
 class Asked(NamedTuple):
     """What was said about the columns of a source."""
 
-    label: str | None = None
+    label: str | None = None  # by default one with a usual name, else the last
     labelled: bool = True  # labels are read
-    categorical: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    ids_if_there: tuple[str, ...] = ()
-    weight: str | None = None
-    text: tuple[str, ...] = ()
-    find_text: bool = False
+    categorical: tuple[str, ...] = ()  # even if they look like numbers or dates
+    ignore: tuple[str, ...] = ()  # left out; so are those that pandas has written as an index
+    ids: tuple[str, ...] = ()  # handed on as texts, and not learned
+    ids_if_there: tuple[str, ...] = ()  # the same, if they are there
+    weight: str | None = None  # has the weights of rows, and is not learned
+    text: tuple[str, ...] = ()  # their words count
+    find_text: bool = False  # so do those of others that plainly are texts, and not categorical
+    # svmlight is one column of sparse rows, not one for each index; None: if these are too many
     sparse: bool | None = False
 
     @property

@@ -67,21 +67,8 @@ def open_rows(
         Whether labels are read. If not, the column ``label`` is left out if it is there.
     columns : sequence of Column, optional
         What a model expects. By default most of the first rows decide what a column holds.
-    categorical : sequence of str, default=()
-        Columns that are categorical even if they look like numbers or dates.
-    text : sequence of str, default=()
-        Columns of texts whose words count.
-    find_text : bool, default=False
-        Whether others are such columns too, if they plainly are; not those of ``categorical``.
-    sparse : bool, optional
-        Whether svmlight becomes one column of sparse rows rather than a column for each index;
-        None: if there are too many of these.
-    ignore : sequence of str, default=()
-        Columns that are left out; so are those that pandas has written as an index.
-    ids, ids_if_there : sequence of str, default=()
-        Columns that are handed on as texts, and not learned; the latter if they are there.
-    weight : str, optional
-        The column that has the weights of rows, which is not learned.
+    categorical, text, find_text, sparse, ignore, ids, ids_if_there, weight
+        What was asked for; see `Asked`.
     missing : sequence of str, default=()
         Texts that stand for a missing value, beside the usual ones.
     format : str, optional
@@ -112,18 +99,9 @@ def open_rows(
     (351, 34) ['g' 'g' 'b'] ionosphere, row 1, column 'x1'
     """
     dialect.check()
-    asked = Asked(
-        label,
-        labelled,
-        tuple(categorical),
-        tuple(ignore),
-        tuple(ids),
-        tuple(ids_if_there),
-        weight,
-        tuple(text),
-        find_text,
-        sparse,
-    )
+    asked = Asked(label, labelled, tuple(categorical), tuple(ignore), tuple(ids))
+    asked = asked._replace(ids_if_there=tuple(ids_if_there), weight=weight)
+    asked = asked._replace(text=tuple(text), find_text=find_text, sparse=sparse)
     asked.check(columns)
     found = find_sources(sources, format)
     options = options_for(found, asked, columns)
