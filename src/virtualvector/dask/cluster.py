@@ -25,6 +25,7 @@ import numpy as np
 from distributed import Client, KilledWorker, default_client, get_worker, wait
 from distributed.comm import CommClosedError
 
+from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
 from virtualvector.dask.recipes import Recipe, recipe_of
@@ -230,7 +231,9 @@ class Rounds:
         done = Outcome(model, [], [])
         common: Any = None
         under_way: deque[tuple[list[Span], Any]] = deque()
-        for number, spans in enumerate(rounds(n_seen, self._bounds[-1], self._shards)):
+        decides = isinstance(model, AutoVVMClassifier)
+        plan = rounds(n_seen, self._bounds[-1], self._shards, decides=decides)
+        for number, spans in enumerate(plan):
             if number % LINKED == 0:
                 done = done._replace(model=self._whole(under_way, done.model))
                 common = self._submit(known, done.model, self._expected)
