@@ -1,8 +1,9 @@
 """Rounds on a cluster: tasks are pure functions of a model and some rows.
 
-The client plans, and keeps nothing but the model: it goes out with each round, and comes back. Rows
-stay on the workers, which load them when their round has come. What a worker that died had done is
-done again by another, from the same model and rows, to the same bits.
+The client plans, and keeps nothing but the model: it goes out, and comes back after some rounds
+that went on from each other. Rows stay on the workers, which load them when their round has come.
+What a worker that died had done is done again by another, from the same model and rows, to the same
+bits.
 """
 
 from __future__ import annotations
