@@ -299,7 +299,8 @@ def _(state: LowRankState, work: LowRankWorkspace) -> None:
 def _(state: LowRankState, rows: SparseRows, t: int) -> bool:
     """Whether the columns have cost as much as a cut, or there is no room for those of a row.
 
-    A cut writes as many rows of W as the columns have entries, at most.
+    A cut writes all rows of W, or as many as the columns have entries; then it looks at each
+    weight, and has its part in the next one that writes all.
     """
     n = state.extent[RECENT]
     d, rank = state.directions.shape
@@ -309,8 +310,9 @@ def _(state: LowRankState, rows: SparseRows, t: int) -> bool:
     full = n + PER_ROW > most or (
         state.recent_starts[n] + PER_ROW * state.points.shape[1] > state.recent_places.shape[0]
     )
-    written = min(d, state.recent_starts[n])
-    return full or (n >= rank and state.extent[COST] >= written * (rank + 1) * (rank + 1))
+    per_row = (rank + 1) * (rank + 1)
+    few = state.recent_starts[n] * per_row + d + d * per_row // state.turns.shape[0]
+    return full or (n >= rank and state.extent[COST] >= min(d * per_row, few))
 
 
 @out_of_capacity.register(LowRankState)
