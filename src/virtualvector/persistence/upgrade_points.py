@@ -100,7 +100,8 @@ def _turned(node: Any, arrays: Arrays) -> Any:
     n_turns = max(1, min(_MOST_TURNS, d // (_WEIGHTS_PER_TURN * rank))) if rank > 0 else 1
     turns = np.zeros((n_turns, rank, -(-rank // 8) * 8))
     turns[0, :, :rank] = np.eye(rank)
-    new = {"visits": np.zeros(d, np.int64), "turns": turns, "lags": np.zeros((n_turns, rank))}
+    visits = np.zeros(d if rank > 0 else 0, np.int64)
+    new = {"visits": visits, "turns": turns, "lags": np.zeros((n_turns, rank))}
     arrays |= {folder + name: array for name, array in new.items()}
     extent = folder + "extent"
     if extent in arrays and arrays[extent].shape == (2,):

@@ -145,7 +145,7 @@ def with_more_low_rank_weights(
         mean=np.insert(state.mean, more, 0.0),
         diagonal=np.insert(state.diagonal, more, 1.0),
         directions=np.insert(state.directions, more, 0.0, axis=0),
-        visits=np.insert(state.visits, more, 0),
+        visits=np.insert(state.visits, more if len(state.visits) else [], 0),
         recent_places=moved(state.recent_places),
         point_places=moved(state.point_places),
     )

@@ -53,7 +53,7 @@ class LowRankState(NamedTuple):
     mean: Array  # (d,)  a
     diagonal: Array  # (d,)  η
     directions: Array  # (d, L)  the columns of W that the last cut has left, but for turns
-    visits: IntArray  # (d,)  which cut has written each of these rows
+    visits: IntArray  # (d,)  which cut has written each of these rows; of rank 0 there are none
     turns: Array  # (e, L, w)  T of each cut, up to now; in whole vectors, as all of width w
     lags: Array  # (e, L)  g
     signs: Array  # (m,)  S, over all columns
@@ -139,7 +139,7 @@ def low_rank_shapes(
         "mean": (d,),
         "diagonal": (d,),
         "directions": (d, rank),
-        "visits": (d,),
+        "visits": (d if rank > 0 else 0,),
         "turns": (turns, rank, in_lanes(rank)),
         "lags": (turns, rank),
         "signs": (m,),

@@ -15,7 +15,7 @@ from virtualvector.types import Array, Labels
 
 MEMORY = 2**28  # bytes of all posteriors, if nobody says of which rank they are
 MOST_RANK = 20
-PER_WEIGHT = 3  # numbers, beside the rank: the mean, the precision, and when it was written
+PER_WEIGHT = 3  # numbers, beside the rank: the mean, the precision, and which cut has written it
 FACTORS = (0.25, 1.0, 4.0)  # of the margin noise, for those beside: see docs/text.md
 
 

@@ -104,7 +104,8 @@ def write_rows(state: LowRankState, last: int, whole: bool, work: LowRankWorkspa
     for k in range(state.mean.shape[0]):
         if whole or work.latest[k] > 0:
             write_row_of(state, k, work.block[n], work.scaled_block[n], whole, work)
-            state.visits[k] = last
+            if rank > 0:
+                state.visits[k] = last
             n += 1
             if n == work.block.shape[0]:
                 add_squares(work.block, work.scaled_block, n, work.square)

@@ -64,6 +64,7 @@ from virtualvector.types import Array
 # that it has seven digits; rounding is cut off at the second.
 _NARROWEST = 1e-8
 _RESOLUTION = 1e-9
+_DENSE = 8  # a vector with non-zeros at one of so many places meets most entries of others
 
 
 @compiled
@@ -91,11 +92,16 @@ def _(state: LowRankState, vector: Sparse, out: Array, work: LowRankWorkspace) -
             vector.places, work.dense, state.directions, state.visits, work.by_visit, last, out
         )
         add_turned(work.by_visit, state.turns, last, out)
-    follow_columns(state, work)
-    add_entries(
-        vector.places, work.dense, work.latest, work.earlier, work.owners, state.recent_values,
-        state.directions.shape[1], out,
-    )  # fmt: skip
+    if _DENSE * vector.places.shape[0] < state.mean.shape[0]:
+        follow_columns(state, work)
+        add_entries(
+            vector.places, work.dense, work.latest, work.earlier, work.owners, state.recent_values,
+            state.directions.shape[1], out,
+        )  # fmt: skip
+    else:
+        for i in range(state.extent[RECENT]):
+            column, at = recent_column(state, i), state.directions.shape[1] + i
+            out[at] = gathered_dot(column.places, column.values, work.dense)
     clear_places(vector.places, work.dense)
     divide_by_lower(state.inner, n_columns(state), out)
     return variance_of(state, vector, out)
