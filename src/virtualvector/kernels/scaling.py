@@ -4,8 +4,13 @@ Means and deviations follow Welford's recursion: with the nth value x and δ = x
 
     m' = m + δ/n,    s'² = s² + [δ(δ − δ/n) − s²]/n = s²(n−1)/n + δ²(n−1)/n².
 
-`running_square` takes the first form, for numbers whose squares are bounded; with a bounded n it
-forgets. `running_deviation` takes the root of the second, which neither overflows nor underflows.
+`running_square` takes the first form, for numbers whose squares are bounded; with another n than the
+number of values, some count for more than others. `running_deviation` takes the root of the second,
+which neither overflows nor underflows.
+
+What learns from scaled rows learns weights of deviations from a mean: if these move, so does what
+the weights mean. Where a scale lies matters little; that rows are on the same one matters much.
+So the first thirty values count as three hundred (`weight_of`), and scales move slowly after them.
 
 Welford, B. P. (1962). Note on a method for calculating corrected sums of squares and products.
 Technometrics 4, 419-420.
@@ -24,6 +29,7 @@ from virtualvector.types import Array, IntArray
 Numbers = TypeVar("Numbers", float, Array)
 
 LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
+EARLY, EARLY_WEIGHT = 30.0, 300.0  # the first values, and how many later ones they count as
 _FIRST = 10.0  # rows of which each counts in full
 _EDGE = 4.0  # standard deviations beyond which a later one does not
 LARGEST = 1e150  # squares of what is larger overflow
@@ -39,6 +45,27 @@ def running_mean(mean: Numbers, apart: Numbers, count: float) -> Numbers:
 def running_square(square: float, apart: float, count: float) -> float:
     """Return their mean squared deviation, given that of the values before."""
     return square + (apart * (apart - apart / count) - square) / count
+
+
+@jitable
+def remembered(count: float) -> float:
+    """Return one over the share that the last of ``count`` values has of a running mean."""
+    return count if count <= EARLY else min(count + (EARLY_WEIGHT - EARLY), LONGEST_MEMORY)
+
+
+def weight_of(count: Array) -> Array:
+    """Return how much ``count`` values, the first ones of a column, count together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.kernels.scaling import weight_of
+    >>> weight_of(np.array([0.0, 3.0, 30.0, 100.0, 20_000.0])).tolist()
+    [0.0, 30.0, 300.0, 370.0, 10000.0]
+    """
+    later = np.minimum(np.maximum(count - EARLY, 0.0) + EARLY_WEIGHT, LONGEST_MEMORY)
+    weight: Array = np.minimum(count / EARLY, 1.0) * later
+    return weight
 
 
 def running_deviation(deviation: Array, apart: Array, count: int) -> Array:
@@ -77,8 +104,8 @@ def scale_rows(
                 # A value far out counts as one at the edge: one slip should not blind the column.
                 edge = _EDGE * math.sqrt(squares[k])
                 apart = min(max(apart, -edge), edge)
-            mean = running_mean(means[k], apart, count)
-            square = running_square(squares[k], apart, count)
+            mean = running_mean(means[k], apart, remembered(count))
+            square = running_square(squares[k], apart, remembered(count))
             # Rounding leaves a constant column with a square of its own; it says nothing.
             noise = 1e-12 * abs(mean)
             deviation = math.sqrt(max(square, 0.0))
