@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from virtualvector.features.categories import LENGTH, SLOTS
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import columns_of
-from virtualvector.kernels.scaling import EARLY, EARLY_WEIGHT
+from virtualvector.kernels.scaling import EARLY, EARLY_COUNT
 
 
 def numbers(rows):
@@ -24,7 +24,7 @@ def test_numbers_are_scaled_by_the_rows_up_to_them():
     inputs = Encoder([False] * 3).learn(numbers(rows))
     for t in (1, 10, int(EARLY) - 1, int(EARLY), 199):
         so_far = rows[: t + 1]
-        weights = np.where(np.arange(t + 1) < EARLY, EARLY_WEIGHT / EARLY, 1.0)
+        weights = np.where(np.arange(t + 1) < EARLY, EARLY_COUNT / EARLY, 1.0)
         mean = np.average(so_far, axis=0, weights=weights)
         square = np.average(np.square(so_far - mean), axis=0, weights=weights)
         expected = np.arcsinh((rows[t] - mean) / np.sqrt(square))

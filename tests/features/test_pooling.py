@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.pooling import Seen, pooled_encoder
-from virtualvector.kernels.scaling import EARLY, EARLY_WEIGHT
+from virtualvector.kernels.scaling import EARLY, EARLY_COUNT, settled
 
 NOTHING = [False, True, False]  # numbers at both ends, categories between them
 
@@ -45,13 +45,13 @@ def test_means_and_deviations_are_those_of_all_values(sizes, seed):
         known = [0, *[len(there[0])] * len(others)]  # values that each has gone on from
         weights = np.concatenate(
             [
-                np.where(n + np.arange(len(part)) < EARLY, EARLY_WEIGHT / EARLY, 1.0)
+                np.where(n + np.arange(len(part)) < EARLY, EARLY_COUNT / EARLY, 1.0)
                 for n, part in zip(known, there, strict=True)
             ]
         )
         values = np.concatenate(there)
         mean = np.average(values, weights=weights)
-        assert pooled.counts[place] == len(values)
+        assert pooled.counts[place] == settled(np.array(float(len(values))))
         np.testing.assert_allclose(pooled.means[place], mean, rtol=1e-10)
         square = np.average(np.square(values - mean), weights=weights)
         np.testing.assert_allclose(pooled.squares[place], square, rtol=1e-8)

@@ -10,7 +10,7 @@ which neither overflows nor underflows.
 
 What learns from scaled rows learns weights of deviations from a mean: if these move, so does what
 the weights mean. Where a scale lies matters little; that rows are on the same one matters much.
-So the first thirty values count as three hundred (`weight_of`), and scales move slowly after them.
+So the first thirty values count as three hundred from then on, and scales move slowly after them.
 
 Welford, B. P. (1962). Note on a method for calculating corrected sums of squares and products.
 Technometrics 4, 419-420.
@@ -29,7 +29,7 @@ from virtualvector.types import Array, IntArray
 Numbers = TypeVar("Numbers", float, Array)
 
 LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
-EARLY, EARLY_WEIGHT = 30.0, 300.0  # the first values, and how many later ones they count as
+EARLY, EARLY_COUNT = 30.0, 300.0  # the first values, and how many they count as from then on
 _FIRST = 10.0  # rows of which each counts in full
 _EDGE = 4.0  # standard deviations beyond which a later one does not
 LARGEST = 1e150  # squares of what is larger overflow
@@ -47,25 +47,18 @@ def running_square(square: float, apart: float, count: float) -> float:
     return square + (apart * (apart - apart / count) - square) / count
 
 
-@jitable
-def remembered(count: float) -> float:
-    """Return one over the share that the last of ``count`` values has of a running mean."""
-    return count if count <= EARLY else min(count + (EARLY_WEIGHT - EARLY), LONGEST_MEMORY)
-
-
-def weight_of(count: Array) -> Array:
-    """Return how much ``count`` values, the first ones of a column, count together.
+def settled(n_values: Array) -> Array:
+    """Return what so many values of a column count as.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from virtualvector.kernels.scaling import weight_of
-    >>> weight_of(np.array([0.0, 3.0, 30.0, 100.0, 20_000.0])).tolist()
-    [0.0, 30.0, 300.0, 370.0, 10000.0]
+    >>> from virtualvector.kernels.scaling import settled
+    >>> settled(np.array([0.0, 29.0, 30.0, 100.0, 20_000.0])).tolist()
+    [0.0, 29.0, 300.0, 370.0, 10000.0]
     """
-    later = np.minimum(np.maximum(count - EARLY, 0.0) + EARLY_WEIGHT, LONGEST_MEMORY)
-    weight: Array = np.minimum(count / EARLY, 1.0) * later
-    return weight
+    counts = np.where(n_values < EARLY, n_values, n_values - EARLY + EARLY_COUNT)
+    return np.minimum(counts, LONGEST_MEMORY)
 
 
 def running_deviation(deviation: Array, apart: Array, count: int) -> Array:
@@ -90,6 +83,7 @@ def scale_rows(
 
     A missing value (nan) becomes 0, as its column's mean would. If ``learn``, each row is
     remembered in ``counts``, ``means`` and ``squares`` (mean squared deviations) before the next.
+    The first `EARLY` values count as `EARLY_COUNT` once they have come.
     """
     for t in range(rows.shape[0]):
         for k in range(rows.shape[1]):
@@ -104,14 +98,14 @@ def scale_rows(
                 # A value far out counts as one at the edge: one slip should not blind the column.
                 edge = _EDGE * math.sqrt(squares[k])
                 apart = min(max(apart, -edge), edge)
-            mean = running_mean(means[k], apart, remembered(count))
-            square = running_square(squares[k], apart, remembered(count))
+            mean = running_mean(means[k], apart, count)
+            square = running_square(squares[k], apart, count)
             # Rounding leaves a constant column with a square of its own; it says nothing.
             noise = 1e-12 * abs(mean)
             deviation = math.sqrt(max(square, 0.0))
             scaled[t, k] = _asinh((value - mean) / deviation) if deviation > noise else 0.0
             if learn:
-                counts[k] = count
+                counts[k] = EARLY_COUNT if count == EARLY else count
                 means[k] = mean
                 squares[k] = square
 
