@@ -4,9 +4,9 @@ Means and deviations follow Welford's recursion: with the nth value x and δ = x
 
     m' = m + δ/n,    s'² = s² + [δ(δ − δ/n) − s²]/n = s²(n−1)/n + δ²(n−1)/n².
 
-`running_square` takes the first form, for numbers whose squares are bounded; with another n than the
-number of values, some count for more than others. `running_deviation` takes the root of the second,
-which neither overflows nor underflows.
+`running_square` takes the first form, for numbers whose squares are bounded; with another n than
+the number of values, some count for more than others. `running_deviation` takes the root of the
+second, which neither overflows nor underflows.
 
 What learns from scaled rows learns weights of deviations from a mean: if these move, so does what
 the weights mean. Where a scale lies matters little; that rows are on the same one matters much.
