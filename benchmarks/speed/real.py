@@ -12,7 +12,7 @@ from speed.figures import Figure
 from speed.plan import Plan
 from speed.problem import Problem, Rows
 from speed.timing import Job, side_by_side
-from virtualvector import RandomFourierFeatures
+from virtualvector import ADFClassifier, RandomFourierFeatures
 from virtualvector.datasets import load_ionosphere, load_spambase
 
 NOISES = (0.1, 1.0, 10.0)
@@ -78,7 +78,7 @@ def _job(rows: Rows, noise: float, merging: bool, label_noise: float = 0.0) -> J
     """With label noise ADF learns the same rows, as it does beside `VVMClassifier`."""
     told = [vvm_settings(POINTS, merging)]
     if label_noise > 0.0:
-        told.append(vvm_settings(0, merging=False))
+        told.append(ADFClassifier()._settings())
     contestants = [engine("VVM", each._replace(label_noise=label_noise)) for each in told]
     warm_up = contestants[0].warm_up_rows
     learners = [each.start(Problem("real", noise), rows.part(0, warm_up)) for each in contestants]

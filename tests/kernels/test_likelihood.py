@@ -17,7 +17,7 @@ from virtualvector.kernels.likelihood import (
     tilted_moments,
     weight_divergence,
 )
-from virtualvector.kernels.normal import inverse_mills, log_cdf
+from virtualvector.kernels.normal import cdf_from_table, inverse_mills, log_cdf
 from virtualvector.posterior.settings import LEAST_LABEL_NOISE
 
 MARGINS = [*np.linspace(-40, 40, 161), -6.9, -3.999, -4.001, -1.001, -1e-9, 1e-9, 7.1]
@@ -74,6 +74,12 @@ def test_log_probability_slopes_and_divergence_match_mpmath(label_noise):
         assert abs(mean - exact.mean) <= 1e-12 * abs(exact.mean) + 1e-15, z
         assert relative_error(variance, exact.variance) < 1e-12, z
         assert relative_error(divergence(z, label_noise), exact.divergence) < 1e-10, z
+
+
+def test_cdf_from_table_matches_mpmath_amid_and_between_its_pieces():
+    places = np.concatenate([np.arange(-5.0, 5.0, 1 / 32), np.arange(-5.0, 5.0, 0.0137)])
+    for z in places:
+        assert relative_error(cdf_from_table(z), mpmath.ncdf(z)) < 4e-15, z
 
 
 @pytest.mark.parametrize("z", [-1e3, -1e5, -1e8, -1e12, -1e100])

@@ -10,7 +10,13 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled, inlined
-from virtualvector.kernels.normal import cdf, inverse_mills, log_cdf, truncated_divergence
+from virtualvector.kernels.normal import (
+    cdf,
+    cdf_from_table,
+    inverse_mills,
+    log_cdf,
+    truncated_divergence,
+)
 from virtualvector.types import Array
 
 LEAST_LABEL_NOISE = 1e-300  # but for none at all: of less, the inverse overflows
@@ -84,7 +90,7 @@ def tilted_moments(z: float, label_noise: float) -> tuple[float, float, float]:
     h, mean, variance = inverse_mills(z)
     if label_noise == 0.0:
         return h, mean, variance
-    return _noisy_tilted_moments(z, label_noise, cdf(z), h, mean, variance)
+    return _noisy_tilted_moments(z, label_noise, cdf_from_table(z), h, mean, variance)
 
 
 @compiled
@@ -104,17 +110,12 @@ def _noisy_tilted_moments(
 
 @compiled
 def _log1p_minus_identity(x: float) -> float:
-    """log(1+x) − x without cancellation for small x."""
-    if abs(x) > 0.1:
+    """log(1+x) − x, from its series where x is so small that much would cancel."""
+    if abs(x) > 0.02:
         return math.log1p(x) - x
-    power = x
-    total = 0.0
-    for k in range(2, 20):
-        power *= -x
-        total += power / k
-        if abs(power) < 1e-17 * abs(total):
-            break
-    return total
+    low = -1.0 / 2.0 + x * (1.0 / 3.0 + x * (-1.0 / 4.0 + x * (1.0 / 5.0 - x / 6.0)))
+    high = 1.0 / 7.0 + x * (-1.0 / 8.0 + x * (1.0 / 9.0 - x / 10.0))
+    return x * x * (low + x * x * x * x * x * high)
 
 
 @compiled
@@ -123,18 +124,13 @@ def _noisy_divergence(
 ) -> float:
     """D(z) with label noise, given Φ(z), Φ(−z), and what `tilted_moments` returns at z."""
     certainty = 1.0 - 2.0 * label_noise
+    log_odds = math.log(label_noise / (1.0 - label_noise))
     if z >= 0.0:
         information = -math.log1p(-certainty * wrong / (1.0 - label_noise))
-        share = label_noise * wrong / (label_noise + certainty * right)
-        information += share * math.log(label_noise / (1.0 - label_noise))
+        information += label_noise * wrong / (label_noise + certainty * right) * log_odds
     else:
-        total = label_noise + certainty * right
-        share = (1.0 - label_noise) * right / total
-        information = share * math.log((1.0 - label_noise) / label_noise)
-        if right < label_noise:
-            information -= math.log1p(certainty * right / label_noise)
-        else:
-            information -= math.log(total) - math.log(label_noise)
+        information = -math.log1p(certainty * right / label_noise)
+        information -= (1.0 - label_noise) * right / (label_noise + certainty * right) * log_odds
     lost = h * mean
     if abs(lost) < 0.5:
         return max(0.0, information + 0.5 * (_log1p_minus_identity(-lost) - h * h))
@@ -235,7 +231,7 @@ def _noisy_expected_divergence(
     z: float, variance: float, margin_noise: float, label_noise: float
 ) -> float:
     """The same with label noise."""
-    right, wrong = cdf(z), cdf(-z)
+    right, wrong = cdf_from_table(z), cdf_from_table(-z)
     turned = label_noise * wrong / (label_noise * wrong + (1.0 - label_noise) * right)
     as_it_is = _noisy_weight_divergence(z, variance, margin_noise, label_noise, right, wrong)
     as_it_was = _noisy_weight_divergence(-z, variance, margin_noise, label_noise, wrong, right)

@@ -45,7 +45,7 @@ from virtualvector.types import Array
 
 _SMALLEST_ROOM = 1e-13
 _SMALLEST_DAMPING = 1.0 / 16.0
-_MOST_SWEEPS = 6  # with label noise, where a point goes; see docs/engine.md
+_MOST_SWEEPS = 5  # with label noise, where a point goes; see docs/engine.md
 _COARSER = 1e7
 _COARSEST, _COARSEST_WITHOUT_NOISE = 1e-3, 1e-4
 
