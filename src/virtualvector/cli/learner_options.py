@@ -280,7 +280,7 @@ class Choice(NamedTuple):
         expert = (self.experts() or (None,))[0]
         names = ("margin_noise", "label_noise", "buffer_size", "half_life", "merge_pairs")
         said = {} if expert is None else {name: getattr(expert, name) for name in names}
-        said |= {} if expert is None else {"eviction": expert.eviction}
+        said |= {} if expert is None else {"eviction": expert.eviction, "mix": False}
         covariance = Covariance.low_rank if self.covariance is None else self.covariance
         return said | {"covariance": covariance.value, "rank": self.rank}
 
