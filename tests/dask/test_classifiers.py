@@ -25,6 +25,7 @@ from virtualvector.auto.shards import begun, ended
 from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
 from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
+from virtualvector.dask.recipes import Recipes
 from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.rounds import rounds
@@ -353,3 +354,13 @@ def test_the_model_comes_to_the_client_after_every_fourth_round_only(client, mon
     assert n_rounds > 4
     assert sent.count("ended") == n_rounds
     assert sent.count("known") == -(-n_rounds // 4)
+
+
+def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():
+    def largest(n_pieces):
+        rows = da.random.default_rng(0).normal(size=(10 * n_pieces, 3), chunks=(10, 3))
+        pieces = pieces_of(rows, rows[:, 0] > 0).pieces
+        recipes = Recipes(pieces)
+        return max(len(pickle.loads(recipes.of(piece)._graph)[0]) for piece in pieces)
+
+    assert largest(2) == largest(50)

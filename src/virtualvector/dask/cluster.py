@@ -29,7 +29,7 @@ from distributed.comm import CommClosedError
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
-from virtualvector.dask.recipes import Recipe, recipe_of
+from virtualvector.dask.recipes import Recipe, Recipes
 from virtualvector.jit.processor import processor
 from virtualvector.learners.rounds import Span, rounds, rows_alone
 
@@ -207,6 +207,7 @@ class Rounds:
     def __init__(self, client: Client, pieces: Pieces, shards: int) -> None:
         self._client, self._pieces, self._shards = client, pieces.pieces, shards
         self._expected = environment()
+        self._recipes = Recipes(self._pieces)
         self._loaded: dict[int, Any] = {}
         lengths = pieces.lengths
         if lengths is None:
@@ -316,7 +317,7 @@ class Rounds:
     def _load(self, k: int) -> Any:
         """Return how to load a piece, or a future of it."""
         if k not in self._loaded:
-            recipe = recipe_of(self._pieces[k])
+            recipe = self._recipes.of(self._pieces[k])
             self._loaded[k] = self._client.compute(self._pieces[k]) if recipe is None else recipe
         return self._loaded[k]
 
