@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from virtualvector.features.categories import LENGTH, SLOTS
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import columns_of
+from virtualvector.kernels.scaling import EARLY, EARLY_COUNT
 
 
 def numbers(rows):
@@ -21,9 +22,12 @@ def numbers(rows):
 def test_numbers_are_scaled_by_the_rows_up_to_them():
     rows = np.random.default_rng(0).uniform(3.0, 5.0, size=(200, 3))  # nothing is far out
     inputs = Encoder([False] * 3).learn(numbers(rows))
-    for t in (1, 10, 199):
+    for t in (1, 10, int(EARLY) - 1, int(EARLY), 199):
         so_far = rows[: t + 1]
-        expected = np.arcsinh((rows[t] - so_far.mean(axis=0)) / so_far.std(axis=0))
+        weights = np.where(np.arange(t + 1) < EARLY, EARLY_COUNT / EARLY, 1.0)
+        mean = np.average(so_far, axis=0, weights=weights)
+        square = np.average(np.square(so_far - mean), axis=0, weights=weights)
+        expected = np.arcsinh((rows[t] - mean) / np.sqrt(square))
         np.testing.assert_allclose(inputs[t], expected, rtol=1e-9)
 
 

@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.pooling import Seen, pooled_encoder
+from virtualvector.kernels.scaling import EARLY, EARLY_COUNT, settled
 
 NOTHING = [False, True, False]  # numbers at both ends, categories between them
 
 
 def table(seed, n, categories="abcdef"):
     rng = np.random.default_rng(seed)
-    numbers = rng.uniform(2.0, 5.0, size=(n, 2))  # nobody is four deviations out
+    numbers = rng.uniform(2.0, 5.0, size=(n, 2))
+    numbers[:4] = np.array([[2.0], [5.0], [2.0], [5.0]])[:n]  # nobody is four deviations out
     numbers[rng.random(n) < 0.2, 1] = np.nan
     return [numbers[:, 0], rng.choice(list(categories), n), numbers[:, 1]], rng.choice(
         ["u", "v"], n
@@ -38,11 +40,22 @@ def test_means_and_deviations_are_those_of_all_values(sizes, seed):
     others = [table(seed + 1 + k, n) for k, n in enumerate(sizes)]
     pooled = pooled_encoder([learned([other], start) for other in others], start)
     for place, column in enumerate((0, 2)):
-        values = np.concatenate([columns[column] for columns, _ in (first, *others)])
-        assert pooled.counts[place] == np.sum(~np.isnan(values))
-        np.testing.assert_allclose(pooled.means[place], np.nanmean(values), rtol=1e-10)
-        np.testing.assert_allclose(pooled.squares[place], np.nanvar(values), rtol=1e-8)
-        assert pooled.missing[column] == np.sum(np.isnan(values))
+        parts = [columns[column] for columns, _ in (first, *others)]
+        there = [part[~np.isnan(part)] for part in parts]
+        known = [0, *[len(there[0])] * len(others)]  # values that each has gone on from
+        weights = np.concatenate(
+            [
+                np.where(n + np.arange(len(part)) < EARLY, EARLY_COUNT / EARLY, 1.0)
+                for n, part in zip(known, there, strict=True)
+            ]
+        )
+        values = np.concatenate(there)
+        mean = np.average(values, weights=weights)
+        assert pooled.counts[place] == settled(np.array(float(len(values))))
+        np.testing.assert_allclose(pooled.means[place], mean, rtol=1e-10)
+        square = np.average(np.square(values - mean), weights=weights)
+        np.testing.assert_allclose(pooled.squares[place], square, rtol=1e-8)
+        assert pooled.missing[column] == sum(map(len, parts)) - len(values)
 
 
 def test_what_was_long_ago_fades_as_in_one_stream():

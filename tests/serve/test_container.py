@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,17 @@ def steps():
     text = (ROOT / "examples/serving/Containerfile").read_text().replace("\\\n", " ")
     found = re.findall(r"^([A-Z]+) .*?(\[.*\])$", text, re.MULTILINE)
     return {name: json.loads(words) for name, words in found}
+
+
+def test_the_image_takes_all_that_the_package_is_built_from_and_nothing_else():
+    text = (ROOT / "examples/serving/Containerfile").read_text()
+    copied = [
+        name for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for name in line.split()
+    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert all((ROOT / name).exists() for name in copied)
+    assert {"pyproject.toml", "src", project["readme"], *project["license-files"]} <= {*copied}
+    assert not {".", ".git", ".venv", "tests"} & {*copied}
 
 
 @pytest.fixture

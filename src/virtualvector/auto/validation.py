@@ -19,7 +19,7 @@ from virtualvector.features.categories import CELLS, SLOTS
 from virtualvector.features.encoder import Encoder
 from virtualvector.kernels import calibration
 from virtualvector.kernels.log_pool import DRIFT
-from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
+from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY, settled
 from virtualvector.posterior.settings import LARGEST_COUNT
 from virtualvector.posterior.state import ROWS
 from virtualvector.types import Labels
@@ -74,7 +74,9 @@ def _check_scales(encoder: Encoder, n_rows: int) -> None:
     counts, means, squares = encoder.counts, encoder.means, encoder.squares
     rows = n_rows - encoder.missing[encoder.column_of_number]
     observed = rows if encoder.scaling else np.zeros(len(counts))
-    _expect(np.array_equal(counts, np.minimum(observed, LONGEST_MEMORY)), "counts of rows")
+    # Models of earlier versions began without giving more weight to the first rows.
+    fits = (counts == settled(observed)) | (counts == np.minimum(observed, LONGEST_MEMORY))
+    _expect(np.all(fits), "counts of rows")
     largest = LARGEST * (1.0 + _ROUNDING)
     _expect(np.all(np.abs(means) <= np.where(counts > 0, largest, 0.0)), "means of what came")
     widest = np.where(counts > 1, np.square(2.0 * largest), 0.0)

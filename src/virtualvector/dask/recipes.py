@@ -31,7 +31,7 @@ class Recipe:
     key : str
         What no other piece is called.
     graph : bytes
-        A delayed piece, pickled.
+        All tasks that it takes, and which of them gives the piece, pickled.
     """
 
     def __init__(self, key: str, graph: bytes) -> None:
@@ -41,7 +41,7 @@ class Recipe:
         """Return the rows, and keep them until this thread loads others."""
         if getattr(_here, "key", None) != self._key:
             _here.key, _here.piece = None, None  # so that there are never two at once
-            _here.piece = cloudpickle.loads(self._graph).compute(scheduler="sync")
+            _here.piece = dask.get(*cloudpickle.loads(self._graph))
             _here.key = self._key
         piece: Piece = _here.piece
         return piece
@@ -69,7 +69,7 @@ def recipe_of(piece: Delayed) -> Recipe | None:
     (lean,) = dask.optimize(piece)
     graph = _Short()
     try:
-        cloudpickle.Pickler(graph).dump(lean)
+        cloudpickle.Pickler(graph).dump((dict(lean.__dask_graph__()), lean.key))
     except (_TooLong, pickle.PicklingError, AttributeError, TypeError):
         return None  # workers in this process can have what cannot be pickled
     return Recipe(str(piece.key), graph.getvalue())

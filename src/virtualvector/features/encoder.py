@@ -39,15 +39,15 @@ class Encoder:
     deviations, x, then asinh(x), which leaves small values as they are and brings outliers close. A
     row counts towards the mean and the deviation that it is scaled by, so the first of a kind is
     not far from all others by mistake; but one further out than four deviations counts as if it
-    were there. Only a column's last ten thousand rows or so matter, so that it may drift. Gaps
+    were there. The first thirty values count as three hundred from then on, so that rows are soon
+    on one scale, and only the last ten thousand or so matter, so that columns may drift. Gaps
     become the mean, and are counted. A column of times becomes seven such inputs: where in time,
     and the hour, the day of the week and that of the year, as a sine and a cosine each.
 
     Behind the numbers there is one more input for every new category, as they come, but no more
     than eight of a column. For later ones there is an input, of each class but the first, that says
     how the odds of the class were with the category so far; without statistics they have a
-    direction in the eight that is drawn at random once and for all, by the category. A missing
-    value is a category like others.
+    direction in the eight, drawn at random once and for all. A missing value is a category, too.
 
     Parameters
     ----------

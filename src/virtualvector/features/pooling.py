@@ -5,15 +5,16 @@ of a mean m_k after n values, the share A is that of the start, and what came si
 
     μ_k = (m_k − A m₀) / (1 − A),   and in the same way its mean squared deviation,
 
-so that all together have the mean that one encoder would have, exactly while nothing is forgotten
-and nothing lies so far out that it is brought closer. Categories that are new get their inputs
-here, in the order of shards.
+so that all together have the mean that one encoder would have, exactly while nothing is forgotten,
+nothing lies so far out that it is brought closer, and the start has the first thirty values, which
+count for more than later ones. Categories that are new get their inputs here, in the order of
+shards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from virtualvector.features.categories import SLOTS, Categories, cells_of
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.statistics import Statistics
-from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
+from virtualvector.kernels.scaling import EARLY, EARLY_COUNT, LARGEST, LONGEST_MEMORY, settled
 from virtualvector.types import Array, Labels
 
 
@@ -81,7 +82,8 @@ def pooled_encoder(shards: Sequence[Seen], start: Seen) -> Encoder:
 def _scales(shards: Sequence[Seen], start: Seen) -> tuple[Array, Array, Array]:
     """Return counts, means and mean squared deviations of the numbers of all."""
     before = start.encoder
-    offsets, squares, sizes = [np.zeros_like(before.means)], [before.squares], [before.counts]
+    weight = _weight(before.counts)
+    offsets, squares, sizes = [np.zeros_like(before.means)], [before.squares], [weight]
     for encoder, n_values in ((shard.encoder, shard.n_values) for shard in shards):
         left = _share_left(before.counts, n_values - start.n_values)
         news = 1.0 - left
@@ -91,33 +93,45 @@ def _scales(shards: Sequence[Seen], start: Seen) -> tuple[Array, Array, Array]:
         square = (encoder.squares - left * before.squares) / some - left * np.square(offset)
         offsets.append(offset)
         squares.append(np.maximum(square, 0.0))
-        sizes.append(news * encoder.counts)
-        kept = np.where(before.counts > 0.0, before.counts, 1.0)
-        sizes[0] = sizes[0] * (left * encoder.counts / kept)
+        together = _weight(encoder.counts)
+        sizes.append(news * together)
+        sizes[0] = sizes[0] * (left * together / np.where(weight > 0.0, weight, 1.0))
     total = np.sum(sizes, axis=0)
     shares = np.array(sizes) / np.where(total > 0.0, total, 1.0)
     offset = np.sum(shares * offsets, axis=0)
     square = np.sum(shares * (squares + np.square(np.array(offsets) - offset)), axis=0)
     n_values = start.n_values + sum(shard.n_values - start.n_values for shard in shards)
     means = np.clip(before.means + offset, -LARGEST, LARGEST)
-    return np.minimum(n_values, LONGEST_MEMORY), means, square
+    # Models of earlier versions go on as they began: all values count alike.
+    are_settled = [shard.encoder.counts == settled(shard.n_values) for shard in shards]
+    counts = np.where(np.all(are_settled, axis=0), settled(n_values), n_values)
+    return np.minimum(counts, LONGEST_MEMORY), means, square
+
+
+def _weight(counts: Array) -> Array:
+    """Return by what the first values of a column count, before they are settled and after."""
+    weight: Array = np.where(counts < EARLY, counts * (EARLY_COUNT / EARLY), counts)
+    return weight
 
 
 def _share_left(count: Array, n_more: Array) -> Array:
     """Return the share that what was there before has of a running mean after more values."""
-    in_full = np.minimum(n_more, LONGEST_MEMORY - count)
-    total = count + in_full
-    share = np.where(total > 0.0, count / np.where(total > 0.0, total, 1.0), 1.0)
-    left: Array = share * (1.0 - 1.0 / LONGEST_MEMORY) ** (n_more - in_full)
+    settles = (count < EARLY) & (count + n_more >= EARLY)
+    total = count + n_more + np.where(settles, EARLY_COUNT - EARLY, 0.0)
+    n_fading = np.maximum(total - LONGEST_MEMORY, 0.0)
+    most = _weight(total - n_fading)
+    share = np.where(most > 0.0, _weight(count) / np.where(most > 0.0, most, 1.0), 1.0)
+    left: Array = share * (1.0 - 1.0 / LONGEST_MEMORY) ** n_fading
     return left
 
 
 def _allotted(
     shards: Sequence[Encoder], start: Encoder, statistics: Statistics
 ) -> tuple[dict[int, dict[str, int]], dict[int, tuple[int, ...]]]:
-    """Return the inputs of categories and statistics: those that all have, or new ones behind."""
-    if all(same_inputs(shard, shards[0]) for shard in shards):
-        return shards[0].categories, shards[0].statistics.places
+    """Return the inputs of categories and statistics: those of who has all, or new ones behind."""
+    most = max(shards, key=lambda shard: shard.n_inputs)
+    if all(begins_like(shard, most) for shard in shards):
+        return most.categories, most.statistics.places
     known = {k: dict(places) for k, places in start.categories.items()}
     n_inputs = start.n_inputs
     for shard in shards:
@@ -135,13 +149,24 @@ def _allotted(
     return known, places
 
 
-def same_inputs(one: Encoder, other: Encoder) -> bool:
-    """Whether an input means the same to both, and both have the same of them."""
-    if (one.categories, one.statistics.places) != (other.categories, other.statistics.places):
-        return False
-    return one.statistics.n_inputs == 0 or np.array_equal(
-        *(each.statistics.classes for each in (one, other))  # type: ignore[arg-type]
-    )
+def begins_like(one: Encoder, other: Encoder) -> bool:
+    """Whether an input means the same to both, of which the other may have more."""
+    own = _meanings(one)
+    return own == _meanings(other)[: len(own)]
+
+
+def _meanings(encoder: Encoder) -> list[tuple[int, Any]]:
+    """Return what each input behind the numbers means: a column, and a category or a class."""
+    statistics = encoder.statistics
+    classes = () if statistics.classes is None else statistics.classes[1:].tolist()
+    places = {place: (k, (c,)) for k, own in encoder.categories.items() for c, place in own.items()}
+    of_classes = {
+        place: (k, label)
+        for k, own in statistics.places.items()
+        for place, label in zip(own, classes, strict=False)
+    }
+    meanings: dict[int, tuple[int, Any]] = {**places, **of_classes}
+    return [meanings[place] for place in sorted(meanings)]
 
 
 def _counted(shards: Sequence[Encoder], start: Statistics) -> Statistics:

@@ -4,8 +4,13 @@ Means and deviations follow Welford's recursion: with the nth value x and δ = x
 
     m' = m + δ/n,    s'² = s² + [δ(δ − δ/n) − s²]/n = s²(n−1)/n + δ²(n−1)/n².
 
-`running_square` takes the first form, for numbers whose squares are bounded; with a bounded n it
-forgets. `running_deviation` takes the root of the second, which neither overflows nor underflows.
+`running_square` takes the first form, for numbers whose squares are bounded; with another n than
+the number of values, some count for more than others. `running_deviation` takes the root of the
+second, which neither overflows nor underflows.
+
+What learns from scaled rows learns weights of deviations from a mean: if these move, so does what
+the weights mean. Where a scale lies matters little; that rows are on the same one matters much.
+So the first thirty values count as three hundred from then on, and scales move slowly after them.
 
 Welford, B. P. (1962). Note on a method for calculating corrected sums of squares and products.
 Technometrics 4, 419-420.
@@ -24,6 +29,7 @@ from virtualvector.types import Array, IntArray
 Numbers = TypeVar("Numbers", float, Array)
 
 LONGEST_MEMORY = 10_000.0  # rows after which a mean begins to follow a drifting column
+EARLY, EARLY_COUNT = 30.0, 300.0  # the first values, and how many they count as from then on
 _FIRST = 10.0  # rows of which each counts in full
 _EDGE = 4.0  # standard deviations beyond which a later one does not
 LARGEST = 1e150  # squares of what is larger overflow
@@ -39,6 +45,20 @@ def running_mean(mean: Numbers, apart: Numbers, count: float) -> Numbers:
 def running_square(square: float, apart: float, count: float) -> float:
     """Return their mean squared deviation, given that of the values before."""
     return square + (apart * (apart - apart / count) - square) / count
+
+
+def settled(n_values: Array) -> Array:
+    """Return what so many values of a column count as.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.kernels.scaling import settled
+    >>> settled(np.array([0.0, 29.0, 30.0, 100.0, 20_000.0])).tolist()
+    [0.0, 29.0, 300.0, 370.0, 10000.0]
+    """
+    counts = np.where(n_values < EARLY, n_values, n_values - EARLY + EARLY_COUNT)
+    return np.minimum(counts, LONGEST_MEMORY)
 
 
 def running_deviation(deviation: Array, apart: Array, count: int) -> Array:
@@ -63,6 +83,7 @@ def scale_rows(
 
     A missing value (nan) becomes 0, as its column's mean would. If ``learn``, each row is
     remembered in ``counts``, ``means`` and ``squares`` (mean squared deviations) before the next.
+    The first `EARLY` values count as `EARLY_COUNT` once they have come.
     """
     for t in range(rows.shape[0]):
         for k in range(rows.shape[1]):
@@ -84,7 +105,7 @@ def scale_rows(
             deviation = math.sqrt(max(square, 0.0))
             scaled[t, k] = _asinh((value - mean) / deviation) if deviation > noise else 0.0
             if learn:
-                counts[k] = count
+                counts[k] = EARLY_COUNT if count == EARLY else count
                 means[k] = mean
                 squares[k] = square
 
