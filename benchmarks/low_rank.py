@@ -21,7 +21,8 @@ from virtualvector.posterior import (
     predicted_margins,
 )
 
-COLUMNS, AT_ONCE, ASKED = 24, 1000, 20
+AT_ONCE, ASKED = 1000, 20
+SHARES = {24: 0.3, 1200: 0.004}  # of non-zeros, by columns; of so many, cuts write few weights each
 NOISES = (1.0, 3.0)
 
 
@@ -32,11 +33,13 @@ def main() -> None:
     rows = parser.parse_args().rows
     for rank in (0, 1, 3, 7):
         for buffer_size in (0, 4):
-            worst = worst_difference(rank, buffer_size, rows)
-            print(f"rank {rank}, {buffer_size} points, {rows:,} rows: {worst:.1e}", flush=True)
+            for columns in SHARES:
+                worst = worst_difference(rank, buffer_size, rows, columns)
+                print(f"{columns} columns, rank {rank}, {buffer_size} points, ", end="")
+                print(f"{rows:,} rows: {worst:.1e}", flush=True)
 
 
-def worst_difference(rank: int, buffer_size: int, n_rows: int) -> float:
+def worst_difference(rank: int, buffer_size: int, n_rows: int, columns: int) -> float:
     """Return the largest difference of margins along a stream."""
     rng = np.random.default_rng(rank)
     settings = Settings(
@@ -46,13 +49,14 @@ def worst_difference(rank: int, buffer_size: int, n_rows: int) -> float:
         margin_noise=1.0,
         max_sweeps=30 if buffer_size else 1,
     )
-    state, weights = empty_low_rank_state(COLUMNS + 1, settings), rng.normal(size=COLUMNS)
+    state, weights = empty_low_rank_state(columns + 1, settings), rng.normal(size=columns)
     worst = 0.0
     for _ in range(n_rows // AT_ONCE):
-        rows = rng.normal(size=(AT_ONCE, COLUMNS)) * (rng.random((AT_ONCE, COLUMNS)) < 0.3)
+        there = rng.random((AT_ONCE, columns)) < SHARES[columns]
+        rows = rng.normal(size=(AT_ONCE, columns)) * there
         signs = np.where(rows @ weights + rng.normal(size=AT_ONCE) > 0, 1.0, -1.0)
         state, _ = learn(state, rows, signs, settings)
-        asked = rng.normal(size=(ASKED, COLUMNS))
+        asked = rng.normal(size=(ASKED, columns))
         biased = np.column_stack([asked, np.ones(ASKED)])
         covariance = np.linalg.inv(precision_of(state).astype(np.float64))
         variances = np.einsum("ij,jk,ik->i", biased, covariance, biased)

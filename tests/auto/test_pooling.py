@@ -153,12 +153,71 @@ def test_categories_that_came_in_another_order_are_refused_unless_there_is_a_com
         return model.partial_fit(rows, ["a", "b"] * (len(colours) // 2))
 
     reds, blues = ["red", "blue"] * 20, ["blue", "red"] * 21
-    with pytest.raises(ValueError, match="input 1 of categories is 'colour = red' and 'colour = b"):
+    with pytest.raises(ValueError, match="input 1 of categories is 'colour = blue' and 'colour = "):
         pool([of(reds), of(blues)])
     starts = [of(reds) for _ in range(3)]
     together = pool([of(reds, starts[0]), of(blues, starts[1])], common=starts[2])
     assert together.n_seen_ == 122
     assert together.is_categorical_.tolist() == [False, True]
+
+
+def test_a_category_that_came_to_one_model_only_did_not_come_to_the_other():
+    def of(colours, model=None):
+        rows = {"colour": colours, "shape": ["round"] * len(colours)}
+        labels = np.where(np.arange(len(colours)) % 3 > 0, "a", "b")
+        model = AutoVVMClassifier(experts=[Expert(None, 0.5)]) if model is None else model
+        return model.partial_fit(rows, labels)
+
+    known, more = ["red", "blue"] * 6, ["red", "green", "blue", "green", "red"] * 4
+    common, here, there = (of(known) for _ in range(3))
+    of(more, here)
+    of(known[:9], there)
+    both = pool([there, here], common)
+    assert both.n_seen_ == 12 + 20 + 9
+    assert both._encoder.categories == here._encoder.categories
+    # Weights: red, round, blue, then green, and the bias behind all inputs that there is room for.
+    places = [*both._encoder.categories[0].values(), *both._encoder.categories[1].values()]
+    assert sorted(places) == [0, 1, 2, 3]
+    n = len(precision_of(both, 0)[1])
+
+    def padded(model):
+        precision, mean = precision_of(model, 0)
+        own = [*range(len(mean) - 1), n - 1]
+        wide, long = np.eye(n), np.zeros(n)
+        wide[np.ix_(own, own)], long[own] = precision, mean
+        return wide, wide @ long
+
+    (before, linear_before), *after = (padded(each) for each in (common, here, there))
+    precision = before + sum(own - before for own, _ in after)
+    linear = linear_before + sum(own - linear_before for _, own in after)
+    found, mean = precision_of(both, 0)
+    np.testing.assert_allclose(found, precision, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mean, np.linalg.solve(precision, linear), rtol=1e-9, atol=1e-9)
+
+
+def test_what_was_observed_with_rare_categories_adds_up_if_only_some_models_have_them():
+    def of(values, model=None):
+        labels = ["a" if k % 3 else "b" for k in range(len(values))]
+        rows = {"x": np.arange(len(values)) % 5, "city": [f"c{k}" for k in values]}
+        model = AutoVVMClassifier(experts=FEW, n_frequencies=10) if model is None else model
+        return model.partial_fit(rows, labels)
+
+    few, many = [*range(6)] * 5, [*range(14)] * 6
+    common, here, there = (of(few) for _ in range(3))
+    of(many, here)  # of whose cities six have no input of their own
+    of(few[:20], there)
+    both = pool([here, there], common)
+    counts = both._encoder.statistics.counts[1].sum(axis=0)
+    rare = np.array(many) >= 8
+    of_b = np.array([k % 3 == 0 for k in range(len(many))])
+    first_of_all = both._encoder.statistics.classes.tolist()[0]
+    assert counts[0] == rare.sum() == 36
+    assert counts[1] == (rare & (of_b if first_of_all == "a" else ~of_b)).sum()
+    totals = both._encoder.statistics.totals
+    assert totals[0] == 30 + 84 + 20
+    assert both._encoder.labels(["x", "city"]) == here._encoder.labels(["x", "city"])
+    again = both.partial_fit({"x": [1.0], "city": ["c13"]}, ["a"])
+    assert again.n_seen_ == 135
 
 
 def test_columns_on_other_scales_are_told():

@@ -10,8 +10,8 @@ def test_where_only_learning_takes_time_all_rows_but_the_first_are_shared():
 
 
 def test_what_does_not_shrink_with_workers_is_added_for_every_round():
-    # Until there are 4,096 rows for two shards, one learns: 16,384 rows; then 4,096, 5,120.
-    n_rows = 16_384 + 4_096 + 5_120
+    # Until there are 4,096 rows for two shards, one learns: 16,384 rows; then half of all before.
+    n_rows = 16_384 + 8_192 + 12_288
     slow = Constants(row=0.0, pooling=0.5, pooling_a_shard=0.25, task=0.0, model=0)
     assert seconds(slow, n_rows, 2) == pytest.approx(2 * (0.5 + 2 * 0.25))
     tasks = Constants(row=0.0, pooling=0.0, pooling_a_shard=0.0, task=1.0, model=0)

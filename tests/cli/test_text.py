@@ -5,7 +5,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from virtualvector import WideVVMClassifier, load
 
@@ -132,6 +135,86 @@ def test_a_very_wide_svmlight_file_is_learned_predicted_and_measured(vvm):
     assert "f" in vvm("inspect", "m.vvm").out
 
 
+def lists_of(lines, index="int32", value="float64"):
+    """The same as lists of an index and a value, in a table of Arrow's."""
+    kind = pa.list_(pa.struct([("index", getattr(pa, index)()), ("value", getattr(pa, value)())]))
+    labels, rows = [], []
+    for line in lines:
+        label, *pairs = line.split()
+        labels.append(label.lstrip("+"))
+        rows.append([(int(k), float(x)) for k, x in (pair.split(":") for pair in pairs)])
+    return pa.table({"features": pa.array(rows, kind), "label": labels})
+
+
+@pytest.mark.parametrize("index", ["int32", "uint64"])
+def test_lists_in_parquet_and_arrow_give_the_bytes_of_svmlight(vvm, index):
+    lines = list(sparse_lines(120, 300))
+    Path("a.svm").write_text("\n".join(lines) + "\n")
+    cells = [line.split() for line in lines]
+    table = lists_of([" ".join([row[0], *row[:0:-1]]) for row in cells], index)  # backwards
+    pq.write_table(table, "a.parquet", row_group_size=50)
+    feather.write_feather(table, "a.arrow")
+    pq.write_table(table[:70], "b.parquet")
+    pq.write_table(table[70:], "c.parquet")
+    found = set()
+    for names in (["a.svm"], ["a.parquet"], ["a.arrow"], ["b.parquet", "c.parquet"]):
+        options = ("--covariance", "low-rank", "--rank", "4", "-q", "--label", "label")
+        done = vvm("learn", *names, *options, "--model", "m.vvm")
+        assert done.code == 0, done.err
+        found.add(Path("m.vvm").read_bytes())
+        Path("m.vvm").unlink()
+    assert len(found) == 1
+
+
+def test_a_model_of_lists_predicts_files_of_other_places(vvm):
+    lines = list(sparse_lines(120, 300))
+    pq.write_table(lists_of(lines), "a.parquet")
+    few = [line for line in lines[:9] if line.split()[1:]]
+    pq.write_table(lists_of(few), "few.parquet")
+    Path("few.svm").write_text("\n".join(few) + "\n")
+    assert vvm("learn", "a.parquet", "--model", "m.vvm", "-q", "--rank", "3").code == 0
+    said = vvm("predict", "few.parquet", "--model", "m.vvm", "--proba")
+    assert said.code == 0
+    assert said.out == vvm("predict", "few.svm", "--model", "m.vvm", "--proba").out
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([(3, 1.0), (3, 2.0)], "found the index 3 twice; expected each once."),
+        ([(-1, 1.0)], "found the index -1; expected indices from 0 to"),
+        ([(3, float("nan"))], "found nan at the index 3; expected a finite number."),
+        ([(None, 1.0)], "found an entry without an index or a value"),
+        ([None], "found an entry without an index or a value"),
+    ],
+)
+def test_lists_that_are_no_sparse_rows_are_named_by_their_row(vvm, entries, message):
+    table = lists_of(sparse_lines(30, 300), "int64")
+    rows = table["features"].to_pylist()
+    rows[7] = [each and dict(zip(("index", "value"), each, strict=True)) for each in entries]
+    table = table.set_column(0, "features", pa.array(rows, table.schema.field("features").type))
+    pq.write_table(table, "a.parquet")
+    done = vvm("learn", "a.parquet", "--rank", "2", "-q")
+    assert done.code == 2
+    assert f"a.parquet, row 8, column 'features': {message}" in done.err
+    left = vvm("learn", "a.parquet", "--rank", "2", "--on-error", "skip", "--json", "l.json")
+    assert left.code == 0
+    assert json.loads(Path("l.json").read_text())["rows"] == 29
+
+
+def test_an_index_that_is_far_too_large_and_lists_of_something_else_are_refused(vvm):
+    table = lists_of(["1 3:1", "0 4000000000:1"], "int64")
+    pq.write_table(table, "a.parquet")
+    done = vvm("learn", "a.parquet")
+    assert done.code == 2
+    assert "column 'features': found the index 4000000000; expected indices below" in done.err
+    pq.write_table(pa.table({"x": [[1.0], [2.0]], "label": ["a", "b"]}), "b.parquet")
+    done = vvm("learn", "b.parquet")
+    assert done.code == 2
+    assert "column 'x': found the type list" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_messy_svmlight_gives_the_bytes_of_the_clean_form(vvm):
     lines = list(sparse_lines(80, 300))
     messy = []
@@ -160,7 +243,6 @@ def test_shuffled_sparse_rows_and_texts_are_learned(vvm):
         (("--rank", "3", "--learner", "adf", "--features", "rbf"), "not for --features rbf"),
         (("--text", "review", "--learner", "adf", "--features", "rbf"), "are learned linearly"),
         (("--learner", "vvm", "--margin-noise", "0"), "--margin-noise 0: with a covariance of low"),
-        (("--learner", "vvm", "--half-life", "9"), "expected --buffer-size 0 or --learner adf"),
         (("--text", "revue"), "found no column 'revue' (--text)"),
         (("--text", "kept", "--label", "kept"), "it is also the column of --label"),
         (("--text", "kind", "--categorical", "kind"), "it is also the column of --categorical"),

@@ -25,6 +25,7 @@ from virtualvector.auto.shards import begun, ended
 from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
 from virtualvector.dask.cluster import ClusterLost, Rounds, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
+from virtualvector.dask.recipes import Recipes
 from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.rounds import rounds
@@ -317,3 +318,49 @@ def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
     assert os.path.exists(marks[1])
     assert os.path.exists(marks[2])
     assert same(model, expected)
+
+
+def test_workers_that_are_killed_in_rounds_that_go_on_from_each_other_do_not_change_a_bit(
+    client, tmp_path
+):
+    rows, labels = table()
+    expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
+    marks = [None, None, str(tmp_path / "first"), str(tmp_path / "second")]
+    load = dask.delayed(_loaded, pure=False)
+    # Of arrays it is known how many rows they have: nobody loads them but who learns them.
+    X = [
+        da.from_delayed(load(rows[k * 175 : (k + 1) * 175], mark), (175, 5), dtype=float)
+        for k, mark in enumerate(marks)
+    ]
+    with a_cluster(2, processes=True) as workers, Client(workers) as other:
+        model = DaskVVMClassifier(margin_noise=0.5, client=other)
+        y = da.from_array(labels, chunks=175)
+        model.partial_fit(da.concatenate(X), y, classes=["a", "b"])
+    assert all(os.path.exists(mark) for mark in marks[2:])
+    assert same(model, expected)
+
+
+def test_the_model_comes_to_the_client_after_every_fourth_round_only(client, monkeypatch):
+    rows, labels = table()
+    submitted, sent = cluster.submitted, []
+
+    def counted(client, function, *arguments, at=None):
+        sent.append(function.__name__)
+        return submitted(client, function, *arguments, at=at)
+
+    monkeypatch.setattr(cluster, "submitted", counted)
+    DaskADFClassifier(margin_noise=0.5, shards=3).fit(*in_parts(rows, labels))
+    n_rounds = len(list(rounds(0, 700, 3)))
+    assert n_rounds > 4
+    assert sent.count("ended") == n_rounds
+    assert sent.count("known") == -(-n_rounds // 4)
+
+
+def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():
+    def largest(n_pieces):
+        rows = da.random.default_rng(0).normal(size=(10 * n_pieces, 3), chunks=(10, 3))
+        pieces = pieces_of(rows, rows[:, 0] > 0).pieces
+        recipes = Recipes(pieces)
+        return max(len(pickle.loads(recipes.of(piece)._graph)[0]) for piece in pieces)
+
+    assert largest(2) == largest(50)

@@ -12,28 +12,38 @@ from virtualvector.datasets import load_spambase
 from virtualvector.learners.rounds import begun, ended, rounds
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 99))
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+    st.integers(1, 60),
+    st.integers(1, 99),
+    st.booleans(),
+)
 def test_every_row_is_in_one_span_and_rounds_grow_with_the_rows_before(
-    n_seen, n_rows, shards, fewest
+    n_seen, n_rows, shards, fewest, decides
 ):
     done = 0
-    for spans in rounds(n_seen, n_rows, shards, fewest):
+    for spans in rounds(n_seen, n_rows, shards, fewest, decides):
         assert 1 <= len(spans) <= shards
         sizes = [span.stop - span.start for span in spans]
         assert max(sizes) - min(sizes) <= 1
         assert min(sizes) >= (fewest if len(spans) > 1 else 1)
         if len(spans) > 1:
             assert n_seen + done >= 256
-            assert sum(sizes) <= (n_seen + done) / 4
+            late = n_seen + done >= 16_384 and not decides
+            assert sum(sizes) <= (n_seen + done) / (2 if late else 4)
         for span in spans:
             assert span.start == done
             done = span.stop
     assert done == n_rows
 
 
-def test_a_million_rows_take_twenty_rounds():
-    plan = list(rounds(0, 10**6, 2))
-    assert len(plan) < 22
+@pytest.mark.parametrize(("decides", "n_rounds"), [(False, 12), (True, 20)])
+def test_a_million_rows_take_a_dozen_rounds_or_twenty_for_who_decides_at_their_ends(
+    decides, n_rounds
+):
+    plan = list(rounds(0, 10**6, 2, decides=decides))
+    assert len(plan) == n_rounds
     assert all(len(spans) == 2 for spans in plan[1:])
 
 

@@ -20,8 +20,10 @@ from virtualvector.posterior import (
     predicted_margins,
     with_more_weights,
 )
+from virtualvector.posterior.drift import drift_rows, rows_per_drift
 from virtualvector.posterior.low_rank import columns_of
 from virtualvector.posterior.low_rank_state import (
+    CUTS,
     RECENT,
     LowRankAddress,
     low_rank_arguments,
@@ -30,6 +32,7 @@ from virtualvector.posterior.low_rank_state import (
 from virtualvector.posterior.low_rank_validation import check_low_rank_state
 from virtualvector.posterior.residual.cut import cut_residual
 from virtualvector.posterior.settings import Strategy
+from virtualvector.posterior.state import EVICTED, POINTS
 
 LEARNERS = {
     "adf": Settings(margin_noise=0.5, buffer_size=0, merge_pairs=0, max_sweeps=1),
@@ -79,6 +82,40 @@ def test_a_rank_of_all_rows_is_the_full_covariance(name):
     )
 
 
+@pytest.mark.parametrize("label_noise", [0.0, 0.05])
+def test_with_points_the_gaussian_drifts_as_a_whole_and_they_go(label_noise):
+    settings = LEARNERS["vvm"]._replace(rank=31, half_life=200.0, label_noise=label_noise)
+    every = rows_per_drift(31, 200.0)
+    rows, signs = stream(n_rows=every - 1, noise=0.3)
+    state, _ = learn(empty_low_rank_state(31, settings), rows, signs, settings)
+    assert state.counts[POINTS] > 0
+    kept = 0.5 ** (every / 200.0)
+    covariance = kept * np.linalg.inv(precision_of(state)) + (1.0 - kept) * np.eye(31)
+    mean = np.sqrt(kept) * mean_of(state)
+    drifted = copy_state(state)
+    table = StructTable(low_rank_arguments(drifted, settings, rows[:0], signs[:0]))
+    drift_rows(LowRankAddress(table.address))
+    assert drifted.counts[POINTS] == 0
+    assert drifted.counts[EVICTED] == state.counts[EVICTED] + state.counts[POINTS]
+    check_low_rank_state(drifted, settings)
+    assert np.abs(mean_of(drifted) - mean).max() < 1e-8
+    assert np.abs(np.linalg.inv(precision_of(drifted)) - covariance).max() < 1e-8
+    assert_is_what_it_stands_for(drifted, rows, 0.5)
+
+
+def test_more_points_than_columns_fit_are_cut_while_they_go():
+    settings = LEARNERS["vvm"]._replace(rank=2, half_life=30_000.0, buffer_size=28)
+    every = rows_per_drift(31, 30_000.0)
+    rows, signs = stream(n_rows=3 * every + 20, noise=0.3)
+    state = empty_low_rank_state(31, settings)
+    before, _ = learn(state, rows[: 3 * every - 1], signs[: 3 * every - 1], settings)
+    assert before.counts[POINTS] == 28 > len(state.recent_starts) - 1
+    state, _ = learn(before, rows[3 * every - 1 :], signs[3 * every - 1 :], settings)
+    assert state.counts[POINTS] == 20  # those since the drift
+    check_low_rank_state(state, settings)
+    assert_is_what_it_stands_for(state, rows[:50], 0.5)
+
+
 def test_a_cut_to_a_rank_of_all_rows_loses_nothing():
     rows, signs = stream(n_rows=200, columns=40)
     settings = LEARNERS["vvm that merges"]._replace(rank=41)
@@ -124,6 +161,76 @@ def test_a_cut_keeps_the_mean_and_the_precision_of_each_weight():
     assert np.allclose(mean_of(cut), mean_of(state), atol=1e-12)
     assert np.allclose(np.diagonal(precision_of(cut)), exact, rtol=1e-10)
     assert np.abs(precision_of(cut) - precision_of(state)).max() > 0.1  # off the diagonal
+
+
+SPARSE = {
+    name: LEARNERS[name]._replace(rank=3) for name in ("adf", "vvm that merges", "label noise")
+}
+
+
+def sparse_stream(n_rows=700, columns=2000, non_zeros=4):
+    rng = np.random.default_rng(1)
+    places = (columns * rng.random((n_rows, non_zeros)) ** 3).astype(int)
+    rows = np.zeros((n_rows, columns))
+    rows[np.arange(n_rows)[:, np.newaxis], places] = rng.normal(size=places.shape)
+    return rows, np.sign(rows @ rng.normal(size=columns) + rng.normal(size=n_rows))
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_cuts_of_few_weights_leave_a_matrix_that_predictions_are_of(name):
+    rows, signs = sparse_stream()
+    state = empty_low_rank_state(2001, SPARSE[name])
+    n_cuts = []
+    for some in np.array_split(np.arange(len(rows)), 7):
+        state, _ = learn(state, rows[some], signs[some], SPARSE[name])
+        n_cuts.append(state.extent[CUTS])
+    assert max(n_cuts) >= 5
+    assert np.any(np.diff(n_cuts) < 0)  # there was one of all weights, too
+    assert len(np.unique(state.visits)) > 1
+    check_low_rank_state(state, SPARSE[name])
+    assert_is_what_it_stands_for(state, rows[:50], SPARSE[name].margin_noise)
+    for array, other in zip(
+        state, learn(empty_low_rank_state(2001, SPARSE[name]), rows, signs, SPARSE[name])[0],
+        strict=True,
+    ):  # fmt: skip
+        assert np.array_equal(array, other)
+
+
+def test_a_cut_of_few_weights_keeps_all_means_and_the_precisions_of_those():
+    rows, signs = sparse_stream()
+    settings = SPARSE["adf"]
+    state, events = learn(empty_low_rank_state(2001, settings), rows, signs, settings)
+    with_bias = np.hstack([rows, np.ones((len(rows), 1))])
+    points = with_bias / np.linalg.norm(with_bias, axis=1, keepdims=True)
+    exact = 1.0 + events.precision @ points**2
+    known = np.unique(state.recent_places[: state.recent_starts[state.extent[RECENT]]])
+    cut = copy_state(state)
+    table = StructTable(low_rank_arguments(cut, settings, rows[:0], signs[:0]))
+    cut_residual(LowRankAddress(table.address))
+    assert cut.extent[RECENT] == 0 < cut.extent[CUTS]
+    assert np.allclose(mean_of(cut), mean_of(state), atol=1e-12)
+    precisions = np.diagonal(precision_of(cut))
+    assert np.allclose(precisions[known], exact[known], rtol=1e-10)
+    assert np.all(precisions <= exact * (1.0 + 1e-10))
+    assert np.any(precisions < exact - 1e-6)  # what waits
+    while cut.extent[CUTS] > 0:
+        cut_residual(LowRankAddress(table.address))
+    assert np.allclose(np.diagonal(precision_of(cut)), exact, rtol=1e-10)
+    assert np.allclose(mean_of(cut), mean_of(state), atol=1e-12)
+
+
+def test_mirrored_and_wider_states_keep_what_waits():
+    rows, signs = sparse_stream()
+    settings = SPARSE["adf"]
+    state, _ = learn(empty_low_rank_state(2001, settings), rows, signs, settings)
+    assert state.extent[CUTS] > 0
+    asked = predicted_margins(state, rows[:50], 0.5)
+    assert np.array_equal(predicted_margins(mirror(state), rows[:50], 0.5), -asked)
+    wider = with_more_weights(state, 2000, 3, settings)
+    check_low_rank_state(wider, settings)
+    zeros = np.zeros((50, 3))
+    found = predicted_margins(wider, np.hstack([rows[:50], zeros]), 0.5)
+    assert np.allclose(found, asked, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -198,7 +305,6 @@ def test_points_are_unit_vectors_and_columns_are_sites():
     [
         ({"margin_noise": 0.0}, "margin_noise = 0 "),
         ({"buffer_size": 40}, "room for 41 points of 31 weights"),
-        ({"half_life": 10.0}, "half_life = 10 with buffer_size = 6"),
     ],
 )
 def test_what_a_low_rank_cannot_do_is_refused(change, message):
@@ -249,6 +355,11 @@ def test_rows_that_come_a_thousand_times_do_not_wear_out_the_residual():
         ("products", (0, 0), 5.0),
         ("shifts", (1,), 1e200),
         ("mean", (1,), np.nan),
+        ("visits", (7,), 1),
+        ("visits", (7,), -1),
+        ("turns", (0, 0, 0), 2.0),
+        ("lags", (0, 0), 1.0),
+        ("extent", (CUTS,), 1),
     ],
 )
 def test_a_forged_state_is_refused(name, place, value):

@@ -53,7 +53,7 @@ def test_texts_are_learned_as_adf_learns_what_feature_hasher_makes_of_words_and_
     rows = (hasher.transform(tokens) > 0).astype(float)
     known = ADFClassifier(margin_noise=1.0, covariance="low-rank", rank=rank)
     known.partial_fit(rows[:100], labels[:100])
-    found = WideVVMClassifier(rank=rank, text_features=["note"], n_hashed=SMALL)
+    found = WideVVMClassifier(rank=rank, mix=False, text_features=["note"], n_hashed=SMALL)
     found.partial_fit(table[["note"]][:100], labels[:100])
     expected = known.predict_proba(rows[100:])
     np.testing.assert_array_equal(found.predict_proba(table[["note"]][100:]), expected)
@@ -62,7 +62,7 @@ def test_texts_are_learned_as_adf_learns_what_feature_hasher_makes_of_words_and_
 def test_points_are_those_of_a_vvm():
     rows, labels = wide()
     known = VVMClassifier(5, margin_noise=1.0, covariance="low-rank", rank=2)
-    found = WideVVMClassifier(5, merge_pairs=5, rank=2, scale=False)
+    found = WideVVMClassifier(5, merge_pairs=5, rank=2, mix=False, scale=False)
     for one in (known, found):
         one.partial_fit(sparse.csr_array(rows[:100]), labels[:100])
     np.testing.assert_array_equal(
@@ -89,8 +89,10 @@ def test_how_a_stream_is_cut_changes_no_bit():
 def test_classes_that_come_later_are_learned_as_if_they_had_been_declared():
     rows, labels = wide(classes=4)
     rows = sparse.csr_array(rows)
-    declared = WideVVMClassifier(rank=2).partial_fit(rows, labels, classes=[0, 1, 2, 3])
-    coming = WideVVMClassifier(rank=2)
+    # Of a mix, trust has come from what was said of fewer classes.
+    declared = WideVVMClassifier(rank=2, mix=False)
+    declared.partial_fit(rows, labels, classes=[0, 1, 2, 3])
+    coming = WideVVMClassifier(rank=2, mix=False)
     said = coming.predict_then_learn(rows, labels, classes=[])
     np.testing.assert_allclose(
         coming.predict_proba(rows), declared.predict_proba(rows), rtol=0, atol=1e-12

@@ -17,7 +17,7 @@ from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import mean_trust, multiplied, of_classes, with_moment
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.pooling import Seen, check_columns, pooled_encoder, same_inputs
+from virtualvector.features.pooling import Seen, begins_like, check_columns, pooled_encoder
 from virtualvector.learners import pooling
 from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
 
@@ -219,19 +219,17 @@ def _check_inputs(encoders: Sequence[Encoder], names: Sequence[str], model: Any)
     """Raise if an input is one category in one model and another one elsewhere."""
     places = [f"x{k}" for k in range(model.n_features_in_)]
     columns = list(getattr(model, "feature_names_in_", places))
-    for encoder, name in zip(encoders[1:], names[1:], strict=True):
-        if same_inputs(encoders[0], encoder):
+    most = max(range(len(encoders)), key=lambda k: encoders[k].n_inputs)
+    for encoder, name in zip(encoders, names, strict=False):
+        if begins_like(encoder, encoders[most]):
             continue
         first = len(encoder.counts)
-        own, expected = (each.labels(columns)[first:] for each in (encoder, encoders[0]))
-        both = zip(own, expected, strict=False)
-        differing = (i for i, (label, other) in enumerate(both) if label != other)
-        place = next(differing, min(len(own), len(expected)))
-        one, other = (each[place] if place < len(each) else "none" for each in (expected, own))
+        own, others = (each.labels(columns)[first:] for each in (encoder, encoders[most]))
+        place = next(k for k, label in enumerate(own) if label != others[k])
         raise ValueError(
-            f"{names[0]} and {name} differ in the order in which categories came: their input "
-            f"{place + 1} of categories is {one!r} and {other!r}; expected the same, as of models "
-            "that went on from a common one which knew all categories"
+            f"{name} and {names[most]} differ in the order in which categories came: their input "
+            f"{place + 1} of categories is {own[place]!r} and {others[place]!r}; expected the "
+            "same, as of models that went on from a common one which knew all categories"
         )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from virtualvector.cli.cluster import result_of, telling_losses
 from virtualvector.cli.run import Run, other_rows
 from virtualvector.cli.spans import (
-    Job,
     Round,
+    SpanJob,
     end_of_round,
     learn_span,
     start_of_round,
@@ -49,7 +49,7 @@ class ClusterRun(Run):
         """Learn all rows that there are, in one pass, or what the source has grown by since."""
         self.signals.idle = self._checkpoint_if_late
         is_new = self.progress.n_passes == 0 and self.progress.n_rows == 0
-        job = Job(
+        job = SpanJob(
             uuid.uuid4().hex,
             reader.detached(),
             self.label,
@@ -70,7 +70,7 @@ class ClusterRun(Run):
             with self.signals.shielded():
                 self._checkpoint()
 
-    def _learn_rounds(self, job: Job, reader: Reader) -> None:
+    def _learn_rounds(self, job: SpanJob, reader: Reader) -> None:
         is_last = False
         while not is_last:
             found = self._round(job)
@@ -90,10 +90,10 @@ class ClusterRun(Run):
         if self.checkpoint_every is not None or perf_counter() - self._saved_at > SECONDS:
             self._checkpoint()
 
-    def _round(self, job: Job) -> Round:
+    def _round(self, job: SpanJob) -> Round:
         """Learn one more round."""
         before, n_rows = self.progress.n_learned, self.progress.n_rows
-        spans = next(rounds(before, ENDLESS, self.shards))
+        spans = next(rounds(before, ENDLESS, self.shards, decides=True))
         alone = self.shards == 1 or before < rows_alone()
         common = self._submit(known, self.progress, job.expected)
         start = self._submit(start_of_round, common, len(spans), alone)
@@ -110,7 +110,7 @@ class ClusterRun(Run):
             raise
         return found
 
-    def _check_rows(self, job: Job) -> None:
+    def _check_rows(self, job: SpanJob) -> None:
         """Raise unless the rows that were learned are still those that the source begins with."""
         n_rows = self.progress.n_rows
         if n_rows == 0:

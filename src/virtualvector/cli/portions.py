@@ -7,17 +7,16 @@ batch, in order. Batches are the same as in one process, and so is all that come
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
 from distributed import Client
 
+from virtualvector.cli.bookmark import Bookmark
 from virtualvector.cli.cluster import result_of
 from virtualvector.dask.cluster import check_here, environment, in_turn, known, submitted
 from virtualvector.streams import Batch, Reader
@@ -30,7 +29,7 @@ AHEAD = 3  # tasks for each worker, done or under way, that wait for those befor
 Work = Callable[[Any, Batch], Any]
 
 
-class Job(NamedTuple):
+class PortionJob(NamedTuple):
     """What is read, and what is done to each batch."""
 
     key: str  # of the run
@@ -53,7 +52,7 @@ class Done:
 
 def spread(client: Client, model: Any, reader: Reader, work: Work) -> Iterator[Any]:
     """Yield what came of each batch, in order, and let the reader know what was skipped."""
-    job = Job(uuid.uuid4().hex, reader.detached(), work, environment())
+    job = PortionJob(uuid.uuid4().hex, reader.detached(), work, environment())
     sent = submitted(client, known, model, job.expected)
     starts, workers = count(0, PORTIONS), in_turn(client)
     waiting: deque[Any] = deque()
@@ -71,10 +70,10 @@ def spread(client: Client, model: Any, reader: Reader, work: Work) -> Iterator[A
             return
 
 
-def done(model: Any, job: Job, first: int) -> Done:
+def done(model: Any, job: PortionJob, first: int) -> Done:
     """Do the work for some portions."""
     check_here(job.expected)
-    portions = _portions_from(job, first)
+    portions = Portions.of(job, first)
     found = Done()
     try:
         for batch in portions.between(first, first + PORTIONS, found):
@@ -86,16 +85,13 @@ def done(model: Any, job: Job, first: int) -> Done:
     return found
 
 
-class Portions:
-    """The portions of a source, and how far they have been read."""
+class Portions(Bookmark):
+    """The portions of a source, and how far they have been read: up to within which of them."""
 
-    def __init__(self, job: Job) -> None:
-        self.key, self.reader = job.key, copy(job.reader)
-        self.reader.notes = list(job.reader.notes)
-        self.at, self.is_over = -1, False  # the portion that is being read
-        self._first = 0  # that is asked for
-        self._batches = self.reader.batches(self)
-        self._next: Batch | None = None  # the first batch of the portion, if nobody had it yet
+    _next: Batch | None = None  # the first batch of the portion, if nobody had it yet
+
+    def __init__(self, job: PortionJob) -> None:
+        super().__init__(job, at=-1)
 
     @property
     def has_begun(self) -> bool:
@@ -113,14 +109,13 @@ class Portions:
 
     def between(self, first: int, stop: int, found: Done) -> Iterator[Batch]:
         """Yield the batches of some portions; there may be fewer, or none."""
-        _here.portions = None  # until it has been read as far as it should
-        self._first = first
+        batches = self._open(first)
         while True:
             batch, at, skipped = self._next, self.at, self.reader.skipped
             problems = len(self.reader.problems)
             self._next = None
             try:
-                batch = next(self._batches, None) if batch is None else batch
+                batch = next(batches, None) if batch is None else batch
             except BadInput:
                 if self.at >= stop:  # which is for who reads that
                     return
@@ -136,14 +131,4 @@ class Portions:
                 break
             if self.at >= first:
                 yield batch
-        _here.portions = self
-
-
-_here = threading.local()  # what a thread of a worker is reading
-
-
-def _portions_from(job: Job, first: int) -> Portions:
-    """Return portions that go on where this thread was, unless that is too far."""
-    there: Portions | None = getattr(_here, "portions", None)
-    goes_on = there is not None and there.key == job.key and there.at <= first
-    return there if goes_on and there is not None else Portions(job)
+        self._keep()

@@ -13,7 +13,8 @@ from virtualvector.cli.errors import say
 from virtualvector.escaping import printable
 
 ALL = "all"
-NAMES = ("fig1", "table1", "fig2", "fig3", "fig4", "sphere", "memory")
+NAMES = ("fig1", "table1", "fig2", "fig3", "fig4", "sphere", "memory", "rank")
+_ALONG = {"memory": "rank"}  # memory has two axes
 
 
 def _known(names: list[str]) -> list[str]:
@@ -59,7 +60,8 @@ def reproduce(
     """
     from virtualvector.paper import EXPERIMENTS, Options, run, write_report
 
-    names = [name for name in NAMES if name in experiments or ALL in experiments]
+    asked = {*experiments, *(_ALONG[name] for name in experiments if name in _ALONG)}
+    names = [name for name in NAMES if name in asked or ALL in asked]
     options = Options(runs, seed, quick)
     command = " ".join(
         ["vvm reproduce", ALL if ALL in experiments else " ".join(names), f"--seed {seed}"]

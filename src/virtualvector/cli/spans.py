@@ -7,13 +7,13 @@ if it has to go back, it begins anew.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from virtualvector.auto.shards import ended, round_start
+from virtualvector.cli.bookmark import Bookmark
 from virtualvector.cli.run import WELCOME, Progress, Run
 from virtualvector.dask.cluster import check_here
 from virtualvector.evaluation import Tally
@@ -24,7 +24,7 @@ from virtualvector.streams.digest import RowSum
 from virtualvector.types import Array, Labels
 
 
-class Job(NamedTuple):
+class SpanJob(NamedTuple):
     """What a run on a cluster learns, and how."""
 
     key: str  # of the run
@@ -90,7 +90,7 @@ def start_of_round(known: Progress, n_shards: int, alone: bool) -> Progress:
     return known._replace(model=model, tally=Tally(known.tally.classes, known.tally.now))
 
 
-def learn_span(start: Progress, job: Job, first: int, stop: int) -> Learned:
+def learn_span(start: Progress, job: SpanJob, first: int, stop: int) -> Learned:
     """Read a span and learn it, each row predicted before."""
     check_here(job.expected)
     heard: Any = Heard(start.tally.classes, start.tally.now.n_rows)
@@ -102,13 +102,13 @@ def learn_span(start: Progress, job: Job, first: int, stop: int) -> Learned:
         new_classes=True,  # whether more may come is decided between rounds
         skip=job.skip,
     )
-    rows = _rows_from(job, first)
+    rows = Rows.of(job, first)
     run.learn_some(rows.between(first, stop), RowSum(job.reader.columns, first))
     skipped = (rows.reader.skipped, list(rows.reader.problems)) if rows.is_over else (0, [])
     return Learned(run.progress, run.observed, run.problems, rows.is_over, *skipped)
 
 
-def end_of_round(known: Progress, spans: Sequence[Learned], job: Job) -> Round:
+def end_of_round(known: Progress, spans: Sequence[Learned], job: SpanJob) -> Round:
     """Return what is known after all spans of a round, in the order of their rows."""
     check_here(job.expected)
     parts = [span.progress for span in spans if span.progress.n_rows > known.n_rows]
@@ -144,17 +144,17 @@ def _together(known: Progress, parts: Sequence[Progress]) -> Progress:
     )
 
 
-def sum_of_rows(job: Job, first: int, stop: int) -> tuple[int, str | None]:
+def sum_of_rows(job: SpanJob, first: int, stop: int) -> tuple[int, str | None]:
     """Return how many rows there are in a span, and what they were."""
     check_here(job.expected)
     digest, n_rows = RowSum(job.reader.columns, first), 0
-    for batch in _rows_from(job, first).between(first, stop):
+    for batch in Rows.of(job, first).between(first, stop):
         digest = digest.with_rows(batch)
         n_rows += batch.table.num_rows
     return n_rows, digest.hexdigest()
 
 
-def _close(progress: Progress, job: Job) -> None:
+def _close(progress: Progress, job: SpanJob) -> None:
     """Let no more classes come once there were a thousand rows, as on one machine."""
     model = progress.model
     if job.new_classes or not progress.is_fitted or not model.takes_new_classes_:
@@ -163,18 +163,13 @@ def _close(progress: Progress, job: Job) -> None:
         model.close_classes()
 
 
-class Rows:
-    """The rows of a source, and how far they have been read; those of others are passed over.
+class Rows(Bookmark):
+    """The rows of a source, and how far they have been read; those of others are passed over."""
 
-    Unless bad rows are skipped: then how many rows there are is seen by parsing them only.
-    """
+    _rest: Batch | None = None  # of the last batch
 
-    def __init__(self, job: Job) -> None:
-        self.key, self.reader = job.key, copy(job.reader)
-        self.at, self.is_over = 0, False
-        self._first = 0  # that is asked for
-        self._batches = self.reader.batches(None if job.skip else self)
-        self._rest: Batch | None = None  # of the last batch
+    def __init__(self, job: SpanJob) -> None:
+        super().__init__(job, passes=not job.skip)
 
     @property
     def has_begun(self) -> bool:
@@ -193,10 +188,9 @@ class Rows:
 
     def between(self, first: int, stop: int) -> Iterator[Batch]:
         """Yield the rows from one number to another, in parts; there may be fewer."""
-        _here.rows = None  # until it has been read as far as it should
-        self._first = first
+        batches = self._open(first)
         while self.at < stop and not self.is_over:
-            batch = next(self._batches, None) if self._rest is None else self._rest
+            batch = next(batches, None) if self._rest is None else self._rest
             self._rest = None
             if batch is None:
                 self.is_over = True
@@ -208,14 +202,4 @@ class Rows:
                 self._rest = batch.part(end, n_rows)
             if start < end:
                 yield batch.part(start, end)
-        _here.rows = self
-
-
-_here = threading.local()  # what a thread of a worker is reading
-
-
-def _rows_from(job: Job, first: int) -> Rows:
-    """Return rows that go on where this thread was, unless that is too far."""
-    rows: Rows | None = getattr(_here, "rows", None)
-    goes_on = rows is not None and rows.key == job.key and rows.at <= first
-    return rows if goes_on and rows is not None else Rows(job)
+        self._keep()

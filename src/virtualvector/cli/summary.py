@@ -58,8 +58,9 @@ def tell_learner(model: AutoVVMClassifier | WideVVMClassifier) -> None:
     if isinstance(model, WideVVMClassifier):
         points = f" with {counted(model.buffer_size, 'point')}" if model.buffer_size else ""
         say(
-            f"Learner: linear{points}, with a {model.covariance} covariance of weights (--learner, "
-            "--covariance and --rank choose)."
+            f"Learner: linear{points}, with a {model.covariance} covariance of weights"
+            + ", mixed with others of rank 0" * model.mix
+            + " (--learner, --covariance and --rank choose)."
         )
 
 

@@ -20,7 +20,7 @@ class DaskVVMClassifier(DaskMixin, VVMClassifier):
     """`VVMClassifier` for rows that are spread over a Dask cluster.
 
     The posterior goes out, shards learn spans of rows side by side, what they know is pooled, and
-    so on: a first span alone, then rounds of a fourth of all rows before. The result follows from
+    so on: a first span alone, then rounds of a share of all rows before. The result follows from
     the rows, their order and ``shards``, to the last bit: not from how many workers there are, how
     rows are cut into pieces, or who died meanwhile, on processors of one kind.
 

@@ -1,8 +1,9 @@
 """Rounds on a cluster: tasks are pure functions of a model and some rows.
 
-The client plans, and keeps nothing but the model: it goes out with each round, and comes back. Rows
-stay on the workers, which load them when their round has come. What a worker that died had done is
-done again by another, from the same model and rows, to the same bits.
+The client plans, and keeps nothing but the model: it goes out, and comes back after some rounds
+that went on from each other. Rows stay on the workers, which load them when their round has come.
+What a worker that died had done is done again by another, from the same model and rows, to the same
+bits.
 """
 
 from __future__ import annotations
@@ -10,26 +11,31 @@ from __future__ import annotations
 import functools
 import warnings
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from copy import copy
 from importlib.metadata import version
-from itertools import accumulate, cycle, groupby, pairwise
+from itertools import accumulate, cycle, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import dask
 import numpy as np
-from distributed import Client, KilledWorker, default_client, get_worker
+from distributed import Client, KilledWorker, default_client, get_worker, wait
 from distributed.comm import CommClosedError
 
+from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
-from virtualvector.dask.recipes import Recipe, recipe_of
+from virtualvector.dask.recipes import Recipe, Recipes
 from virtualvector.jit.processor import processor
 from virtualvector.learners.rounds import Span, rounds, rows_alone
 
+# Rounds that go on from each other on the cluster, before the model comes to the client: what is
+# lost there is made anew from then on.
+LINKED = 4
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
 
 
@@ -140,7 +146,7 @@ def learned(
     expected: dict[str, str],
 ) -> Any:
     """Return a model that has learned rows of some pieces, which may be recipes."""
-    model = _own(model, start, expected)
+    model, classes = _own(model, classes, start, expected)
     for piece, place in _cut(pieces, cuts):
         with _saying(place):
             model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
@@ -157,7 +163,8 @@ def predicted_then_learned(
     expected: dict[str, str],
 ) -> tuple[Any, list[Predicted]]:
     """Return the same, and what was predicted of each row before it was learned."""
-    model, predicted = _own(model, start, expected), []
+    model, classes = _own(model, classes, start, expected)
+    predicted = []
     for piece, place in _cut(pieces, cuts):
         with _saying(place):
             found = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
@@ -200,6 +207,7 @@ class Rounds:
     def __init__(self, client: Client, pieces: Pieces, shards: int) -> None:
         self._client, self._pieces, self._shards = client, pieces.pieces, shards
         self._expected = environment()
+        self._recipes = Recipes(self._pieces)
         self._loaded: dict[int, Any] = {}
         lengths = pieces.lengths
         if lengths is None:
@@ -223,23 +231,41 @@ class Rounds:
         """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
         done = Outcome(model, [], [])
-        plan = list(rounds(n_seen, self._bounds[-1], self._shards))
-        for spans, following in pairwise([*plan, []]):
-            model = done.model
-            common = self._submit(known, model, self._expected)
+        common: Any = None
+        under_way: deque[tuple[list[Span], Any]] = deque()
+        decides = isinstance(model, AutoVVMClassifier)
+        plan = rounds(n_seen, self._bounds[-1], self._shards, decides=decides)
+        for number, spans in enumerate(plan):
+            if number % LINKED == 0:
+                done = done._replace(model=self._whole(under_way, done.model))
+                common = self._submit(known, done.model, self._expected)
+            elif len(under_way) > 1:
+                self._ended(*under_way.popleft())
             alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
-            declared = classes if model._route is None else None
-            start = Start(len(spans), alone)
-            task = (common, start, declared, predict, done)
+            task = (common, Start(len(spans), alone), classes, predict, done)
             each = zip(spans, in_turn(self._client), strict=False)
             shards = [self._shard(span, worker, *task) for span, worker in each]
-            whole = self._submit(ended, common, shards)
-            for span in following:
-                self._parts(span)  # while others are busy
-            with noticing_loss(f"from row {spans[0].start} on"):
-                done = done._replace(model=whole.result())
-            self._unload(spans[-1].stop)
-        return done
+            common = self._submit(ended, common, shards)
+            under_way.append((spans, common))
+        return done._replace(model=self._whole(under_way, done.model))
+
+    def _whole(self, under_way: deque[tuple[list[Span], Any]], model: Any) -> Any:
+        """Return what is known once rounds that are under way have ended: a model, if none are."""
+        while under_way:
+            spans, future = under_way.popleft()
+            self._ended(spans, future)
+            if not under_way:
+                with noticing_loss(_from(spans)):
+                    model = future.result()
+        return model
+
+    def _ended(self, spans: list[Span], future: Any) -> None:
+        """Wait for the end of a round, and let go of its rows; what is known stays where it is."""
+        with noticing_loss(_from(spans)):
+            wait(future)
+            if future.status != "finished":
+                future.result()  # which raises
+        self._unload(spans[-1].stop)
 
     def _shard(
         self,
@@ -291,7 +317,7 @@ class Rounds:
     def _load(self, k: int) -> Any:
         """Return how to load a piece, or a future of it."""
         if k not in self._loaded:
-            recipe = recipe_of(self._pieces[k])
+            recipe = self._recipes.of(self._pieces[k])
             self._loaded[k] = self._client.compute(self._pieces[k]) if recipe is None else recipe
         return self._loaded[k]
 
@@ -336,10 +362,20 @@ def noticing_loss(when: str) -> Iterator[None]:
         ) from error
 
 
-def _own(model: Any, start: Start | None, expected: dict[str, str]) -> Any:
-    """Return a copy to learn with: threads of one process share what they are given."""
+def _own(
+    model: Any, classes: Any, start: Start | None, expected: dict[str, str]
+) -> tuple[Any, Any]:
+    """Return a copy to learn with, as threads of one process share what they are given.
+
+    And the classes that are declared to it, which are for who knows of none.
+    """
     check_here(expected)
-    return copy(model if start is None else round_start(model, *start))
+    model = copy(model if start is None else round_start(model, *start))
+    return model, classes if model._route is None else None
+
+
+def _from(spans: Sequence[Span]) -> str:
+    return f"from row {spans[0].start} on"
 
 
 @contextmanager

@@ -11,11 +11,13 @@ from __future__ import annotations
 import io
 import pickle
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import cloudpickle
 import dask
 from dask.delayed import Delayed
+from dask.optimization import cull
 from distributed.client import futures_of
 
 from virtualvector.dask.pieces import Piece
@@ -31,7 +33,7 @@ class Recipe:
     key : str
         What no other piece is called.
     graph : bytes
-        A delayed piece, pickled.
+        All tasks that it takes, and which of them gives the piece, pickled.
     """
 
     def __init__(self, key: str, graph: bytes) -> None:
@@ -41,7 +43,7 @@ class Recipe:
         """Return the rows, and keep them until this thread loads others."""
         if getattr(_here, "key", None) != self._key:
             _here.key, _here.piece = None, None  # so that there are never two at once
-            _here.piece = cloudpickle.loads(self._graph).compute(scheduler="sync")
+            _here.piece = dask.get(*cloudpickle.loads(self._graph))
             _here.key = self._key
         piece: Piece = _here.piece
         return piece
@@ -50,29 +52,46 @@ class Recipe:
 _here = threading.local()  # what a thread of a worker has loaded last
 
 
-def recipe_of(piece: Delayed) -> Recipe | None:
-    """Return a recipe, unless there are rows in it or some of it is on the cluster already.
+class Recipes:
+    """The recipes of pieces, of which each has a part of one large graph.
+
+    Parameters
+    ----------
+    pieces : sequence of Delayed
+        All of them.
 
     Examples
     --------
     >>> import dask
     >>> from virtualvector.dask.pieces import Piece
-    >>> from virtualvector.dask.recipes import recipe_of
+    >>> from virtualvector.dask.recipes import Recipes
     >>> few = dask.delayed(Piece)(dask.delayed(range)(3), [1, 0, 1])
-    >>> recipe_of(few).loaded()
+    >>> many = dask.delayed(Piece)(b"rows" * 2**20, [])
+    >>> recipes = Recipes([few, many])
+    >>> recipes.of(few).loaded()
     Piece(rows=range(0, 3), labels=[1, 0, 1], weights=None)
-    >>> recipe_of(dask.delayed(Piece)(b"rows" * 2**20, [])) is None
+    >>> recipes.of(many) is None
     True
     """
-    if futures_of(piece):
-        return None
-    (lean,) = dask.optimize(piece)
-    graph = _Short()
-    try:
-        cloudpickle.Pickler(graph).dump(lean)
-    except (_TooLong, pickle.PicklingError, AttributeError, TypeError):
-        return None  # workers in this process can have what cannot be pickled
-    return Recipe(str(piece.key), graph.getvalue())
+
+    def __init__(self, pieces: Sequence[Delayed]) -> None:
+        # Pieces of one collection have all of its graph each, by the same layers.
+        layers = {id(each): each for piece in pieces for each in piece.dask.layers.values()}
+        self._graph: dict[Any, Any] = {}
+        for layer in layers.values():
+            self._graph.update(layer)
+
+    def of(self, piece: Delayed) -> Recipe | None:
+        """Return a recipe, unless there are rows in it or some of it is on the cluster already."""
+        graph, _ = cull(self._graph, [piece.key])
+        if futures_of(Delayed(piece.key, graph)):
+            return None
+        written = _Short()
+        try:
+            cloudpickle.Pickler(written).dump((graph, piece.key))
+        except (_TooLong, pickle.PicklingError, AttributeError, TypeError):
+            return None  # workers in this process can have what cannot be pickled
+        return Recipe(str(piece.key), written.getvalue())
 
 
 class _TooLong(Exception):

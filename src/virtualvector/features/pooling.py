@@ -14,7 +14,7 @@ shards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,9 +128,10 @@ def _share_left(count: Array, n_more: Array) -> Array:
 def _allotted(
     shards: Sequence[Encoder], start: Encoder, statistics: Statistics
 ) -> tuple[dict[int, dict[str, int]], dict[int, tuple[int, ...]]]:
-    """Return the inputs of categories and statistics: those that all have, or new ones behind."""
-    if all(same_inputs(shard, shards[0]) for shard in shards):
-        return shards[0].categories, shards[0].statistics.places
+    """Return the inputs of categories and statistics: those of who has all, or new ones behind."""
+    most = max(shards, key=lambda shard: shard.n_inputs)
+    if all(begins_like(shard, most) for shard in shards):
+        return most.categories, most.statistics.places
     known = {k: dict(places) for k, places in start.categories.items()}
     n_inputs = start.n_inputs
     for shard in shards:
@@ -148,13 +149,24 @@ def _allotted(
     return known, places
 
 
-def same_inputs(one: Encoder, other: Encoder) -> bool:
-    """Whether an input means the same to both, and both have the same of them."""
-    if (one.categories, one.statistics.places) != (other.categories, other.statistics.places):
-        return False
-    return one.statistics.n_inputs == 0 or np.array_equal(
-        *(each.statistics.classes for each in (one, other))  # type: ignore[arg-type]
-    )
+def begins_like(one: Encoder, other: Encoder) -> bool:
+    """Whether an input means the same to both, of which the other may have more."""
+    own = _meanings(one)
+    return own == _meanings(other)[: len(own)]
+
+
+def _meanings(encoder: Encoder) -> list[tuple[int, Any]]:
+    """Return what each input behind the numbers means: a column, and a category or a class."""
+    statistics = encoder.statistics
+    classes = () if statistics.classes is None else statistics.classes[1:].tolist()
+    places = {place: (k, (c,)) for k, own in encoder.categories.items() for c, place in own.items()}
+    of_classes = {
+        place: (k, label)
+        for k, own in statistics.places.items()
+        for place, label in zip(own, classes, strict=False)
+    }
+    meanings: dict[int, tuple[int, Any]] = {**places, **of_classes}
+    return [meanings[place] for place in sorted(meanings)]
 
 
 def _counted(shards: Sequence[Encoder], start: Statistics) -> Statistics:

@@ -13,7 +13,17 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled, noalias
+from virtualvector.jit.compiled import compiled, noalias, ordered
+from virtualvector.jit.lanes import (
+    LANES,
+    entry_in_all,
+    lanes,
+    multiply_add,
+    no_lanes,
+    plus,
+    repeated,
+    write_lanes,
+)
 from virtualvector.kernels.triangular import dot, dot_of_row
 from virtualvector.types import Array, IntArray
 
@@ -54,12 +64,66 @@ def scaled_square(places: IntArray, values: Array, diagonal: Array) -> float:
 
 
 @noalias
-def add_rows(places: IntArray, dense: Array, directions: Array, out: Array) -> None:
-    """Add Wᵀu for a vector u whose non-zeros are at these places of ``dense``."""
+def add_rows(
+    places: IntArray, dense: Array, directions: Array, visits: IntArray, sums: Array, last: int,
+    out: Array,
+) -> None:  # fmt: skip
+    """Add wₖuₖ for a vector u whose non-zeros are at these places of ``dense``.
+
+    To ``out`` for rows that the last cut has written, to the sums of their cut for others.
+    """
     for k in range(places.shape[0]):
-        row, entry = directions[places[k]], dense[places[k]]
-        for j in range(directions.shape[1]):
-            out[j] += entry * row[j]
+        row, entry, cut = directions[places[k]], dense[places[k]], visits[places[k]]
+        if cut == last:
+            for j in range(directions.shape[1]):
+                out[j] += entry * row[j]
+        else:
+            for j in range(directions.shape[1]):
+                sums[cut, j] += entry * row[j]
+
+
+@ordered
+def add_turned(sums: Array, turns: Array, last: int, out: Array) -> None:
+    """Add Σ Tᵀs over the cuts before the last one; let sums be zero again."""
+    size = sums.shape[1]
+    for cut in range(last):
+        if dot(sums[cut], sums[cut]) > 0.0:
+            turn = turns[cut]
+            for c in range(0, turn.shape[1], LANES):
+                total = lanes(out, c)
+                for j in range(size):
+                    total = multiply_add(entry_in_all(sums[cut], j), lanes(turn[j], c), total)
+                write_lanes(total, out, c)
+            for j in range(size):
+                sums[cut, j] = 0.0
+
+
+@noalias
+def lagging_dot(
+    places: IntArray, values: Array, diagonal: Array, directions: Array, visits: IntArray,
+    lags: Array, last: int,
+) -> float:  # fmt: skip
+    """The inner product Σ xₖ·wₖᵀg/ηₖ of a vector and what the mean lags behind."""
+    total = 0.0
+    for k in range(places.shape[0]):
+        place = places[k]
+        if visits[place] < last:
+            lag = dot(directions[place], lags[visits[place]])
+            total += values[k] * lag / diagonal[place]
+    return total
+
+
+@noalias
+def add_entries(
+    places: IntArray, dense: Array, latest: IntArray, earlier: IntArray, owners: IntArray,
+    values: Array, first: int, out: Array,
+) -> None:  # fmt: skip
+    """Add Nᵀu, from ``first`` on, for columns N whose entries are found by place."""
+    for k in range(places.shape[0]):
+        entry, at = dense[places[k]], latest[places[k]]
+        while at > 0:
+            out[first + owners[at - 1]] += entry * values[at - 1]
+            at = earlier[at - 1]
 
 
 @compiled
@@ -173,29 +237,71 @@ def orthonormalise(basis: Array, n: int) -> None:
             row[i] *= scale
 
 
-@noalias
-def rotate_directions(
-    directions: Array, basis: Array, turned: Array, squares: Array, row: Array
-) -> None:
-    """Let each row w of W become wQ, basis rows the columns of Q; write what |w|² was.
+@ordered
+def write_turned(row: Array, turn: Array, out: Array) -> None:
+    """Write wT. Rows of T have zeros behind them, so that there are whole vectors of eight."""
+    for c in range(0, turn.shape[1], LANES):
+        total = no_lanes()
+        for j in range(row.shape[0]):
+            total = multiply_add(entry_in_all(row, j), lanes(turn[j], c), total)
+        write_lanes(total, out, c)
 
-    Q is written to ``turned``, so that a product adds up rows of it: vectors, not numbers.
-    """
-    size = directions.shape[1]
-    for j in range(size):
-        for m in range(size):
-            turned[j, m] = basis[m, j]
-    for k in range(directions.shape[0]):
-        squares[k] = dot(directions[k], directions[k])
-        if squares[k] > 0.0:
-            for m in range(size):
-                row[m] = 0.0
-            for j in range(size):
-                entry, of_basis = directions[k, j], turned[j]
-                for m in range(size):
-                    row[m] += entry * of_basis[m]
-            for m in range(size):
-                directions[k, m] = row[m]
+
+@ordered
+def add_scaled(target: Array, scale: float, x: Array) -> None:
+    """Add ``scale`` times a vector to another one, of whole vectors of eight."""
+    by = repeated(scale)
+    for c in range(0, x.shape[0], LANES):
+        write_lanes(multiply_add(by, lanes(x, c), lanes(target, c)), target, c)
+
+
+@noalias
+def write_transposed(basis: Array, n: int, out: Array) -> None:
+    """Write Q, whose columns are the rows of the basis."""
+    for i in range(n):
+        for m in range(basis.shape[0]):
+            out[i, m] = basis[m, i]
+
+
+@compiled
+def note_turn(
+    turns: Array, lags: Array, n: int, leading: Array, shared: Array, scratch: Array
+) -> None:
+    """Let g ← g + Tc and T ← TQ for each of n cuts, by the first rows of Q."""
+    size = lags.shape[1]
+    for cut in range(n):
+        for j in range(size):
+            row = turns[cut, j]
+            lags[cut, j] += dot_of_row(row, shared, size)
+            write_turned(row[:size], leading, scratch)
+            for i in range(size):
+                row[i] = scratch[i]
+
+
+@ordered
+def add_squares(rows: Array, scaled: Array, n: int, out: Array) -> None:
+    """Add the lower triangle of Σ sₜwₜᵀ over n rows; what is above it is anything."""
+    for i in range(out.shape[0]):
+        for c in range(0, i + 1, LANES):
+            total, more = lanes(out[i], c), no_lanes()
+            for t in range(0, n - 1, 2):
+                total = multiply_add(entry_in_all(scaled[t], i), lanes(rows[t], c), total)
+                more = multiply_add(entry_in_all(scaled[t + 1], i), lanes(rows[t + 1], c), more)
+            if n % 2 == 1:
+                total = multiply_add(entry_in_all(scaled[n - 1], i), lanes(rows[n - 1], c), total)
+            write_lanes(plus(total, more), out[i], c)
+
+
+@compiled
+def write_projected(gram: Array, n: int, basis: Array, other: Array, out: Array) -> None:
+    """Write the lower triangle of QᵀGQ. Rows of the basis are the columns of Q."""
+    size = basis.shape[0]
+    for m in range(size):
+        for i in range(n):
+            other[m, i] = dot_of_row(gram[i], basis[m], n)
+    for m in range(size):
+        for q in range(m + 1):
+            out[m, q] = dot_of_row(basis[m], other[q], n)
 
 
 @noalias

@@ -209,6 +209,10 @@ class OneVsRest:
         """Return the same, which learns in another way from now on."""
         return replace(self, settings=settings)
 
+    def closed(self) -> Self:
+        """Return the same, which takes no other class."""
+        return replace(self, unseen=None)
+
     def with_classes(self, classes: Labels) -> Self:
         """Return the same for equal classes of maybe another type."""
         return replace(self, classes=classes)

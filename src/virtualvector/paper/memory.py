@@ -126,7 +126,8 @@ class Memory(Experiment):
                     for way in WAYS
                 }
             summary["closed"][data] = {
-                way: dict(zip(sizes, _closed(table["log_loss", way]), strict=True)) for way in WAYS
+                way: dict(zip(sizes, share_closed(table["log_loss", way]), strict=True))
+                for way in WAYS
             }
         summary["parameters"] = {
             data: setting._asdict()
@@ -236,16 +237,20 @@ def _table(records: Sequence[Record], data: str) -> dict[Any, Any]:
     return table
 
 
+def standard_errors(differences: Array) -> Array:
+    """Return the standard error of the mean over orders, which are rows."""
+    if len(differences) < 2:
+        return np.zeros(differences.shape[1])
+    errors: Array = differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
+    return errors
+
+
 def _bars(values: Array) -> Array:
     """Return the standard error of the difference between each size and the largest."""
-    difference = values - values[:, -1:]
-    if len(values) < 2:
-        return np.zeros(values.shape[1])
-    bars: Array = difference.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return bars
+    return standard_errors(values - values[:, -1:])
 
 
-def _closed(losses: Array) -> list[float | None]:
+def share_closed(losses: Array) -> list[float | None]:
     """Return the share of the way from the first size to the last that each size goes."""
     mean = losses.mean(axis=0)
     way = mean[0] - mean[-1]

@@ -141,10 +141,13 @@ def _with_later_ones(kind: type[SavableMixin], header: Header) -> dict[str, Any]
     """Return parameters; those that came after a file was written, as usual.
 
     Before format 4 `fit` did not shuffle rows; what it has learned is as if it always had. Before
-    format 7 nothing was hedged, and what has learned so goes on so.
+    format 7 nothing was hedged, before format 8 wide rows had one learner, and what has learned so
+    goes on so.
     """
     usual = kind().get_params(deep=False)
     later: dict[str, Any] = {"class_weight": None}
+    if header.format < 8 and "mix" in usual:
+        later["mix"] = False
     if header.format < 7 and "hedge" in usual:
         later["hedge"] = False
     if header.format < 6:

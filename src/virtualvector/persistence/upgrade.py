@@ -16,7 +16,7 @@ from virtualvector.persistence.upgrade_committee import (
     with_reach,
     with_views,
 )
-from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks
+from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks, with_turns
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
 # Format 3 has other names for these: fields of records, parameters, counters.
@@ -77,6 +77,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state, arrays = with_pool(state, arrays)
     if format < 6:
         state, arrays = with_counts(with_ranks(with_first_columns(state)), arrays)
+    if format < 8:
+        state, arrays = with_turns(state, arrays)
     return state, arrays
 
 

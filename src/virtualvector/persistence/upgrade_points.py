@@ -1,4 +1,4 @@
-"""What formats 4 and 6 changed of posteriors: label noises of points, ranks of residuals."""
+"""What formats 4, 6 and 8 changed of posteriors: label noises, ranks of residuals, turns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
 
 _SAME = "same as"
+_MOST_TURNS, _WEIGHTS_PER_TURN = 32, 64  # of a residual of low rank, as format 8 has them
 _SETTINGS = {"buffer_size", "half_life", "max_sweeps", "strategy", "tolerance"}
 
 
@@ -76,3 +77,33 @@ def with_ranks(node: Any) -> Any:
             raise Misfit("found a rank among settings; expected none before format 6")
         node["rank"] = -1
     return node
+
+
+def with_turns(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Format 8: cuts of a residual of low rank leave turns; before, each has written all rows."""
+    arrays = dict(arrays)
+    return _turned(state, arrays), arrays
+
+
+def _turned(node: Any, arrays: Arrays) -> Any:
+    if isinstance(node, list):
+        return [_turned(each, arrays) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {name: _turned(each, arrays) for name, each in node.items()}
+    place = node.get("directions")
+    if not isinstance(place, str) or place not in arrays or arrays[place].ndim != 2:
+        return node
+    if "visits" in node:
+        raise Misfit(f"{place}: found visits beside it; expected none before format 8")
+    (d, rank), folder = arrays[place].shape, place.removesuffix("directions")
+    n_turns = max(1, min(_MOST_TURNS, d // (_WEIGHTS_PER_TURN * rank))) if rank > 0 else 1
+    turns = np.zeros((n_turns, rank, -(-rank // 8) * 8))
+    turns[0, :, :rank] = np.eye(rank)
+    visits = np.zeros(d if rank > 0 else 0, np.int64)
+    new = {"visits": visits, "turns": turns, "lags": np.zeros((n_turns, rank))}
+    arrays |= {folder + name: array for name, array in new.items()}
+    extent = folder + "extent"
+    if extent in arrays and arrays[extent].shape == (2,):
+        arrays[extent] = np.append(arrays[extent], 0)
+    return node | {name: folder + name for name in new}

@@ -12,6 +12,7 @@ from virtualvector.jit.compiled import compiled
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.posterior.approximation import lost_digits, query
 from virtualvector.posterior.low_rank_state import (
+    CUTS,
     RECENT,
     LowRankAddress,
     LowRankArguments,
@@ -31,11 +32,33 @@ _MOST_WEIGHTS = 5_000  # of which all covariances are written out
 _TINY = float(np.finfo(float).tiny)
 
 
+def directions_of(state: LowRankState) -> tuple[Array, Array]:
+    """Return the directions, turned, and a: as if the last cut had written all of them.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.low_rank import directions_of
+    >>> from virtualvector.posterior.low_rank_state import empty_low_rank_state
+    >>> from virtualvector.posterior.settings import Settings
+    >>> settings = Settings(rank=1, buffer_size=0, margin_noise=1.0)
+    >>> directions, mean = directions_of(empty_low_rank_state(3, settings))
+    >>> directions.shape, mean
+    ((3, 1), array([0., 0., 0.]))
+    """
+    directions, mean = state.directions.copy(), state.mean.copy()
+    for cut in range(int(state.extent[CUTS])):
+        (places,) = np.nonzero(state.visits == cut)
+        rows = directions[places]
+        mean[places] -= rows @ state.lags[cut] / state.diagonal[places]
+        directions[places] = rows @ state.turns[cut, :, : rows.shape[1]]
+    return directions, mean
+
+
 def columns_of(state: LowRankState) -> tuple[Array, Array]:
     """Return W and its signs, written out."""
     rank, n = state.directions.shape[1], int(state.extent[RECENT])
     columns = np.zeros((len(state.mean), rank + n))
-    columns[:, :rank] = state.directions
+    columns[:, :rank], _ = directions_of(state)
     for i in range(n):
         part = slice(state.recent_starts[i], state.recent_starts[i + 1])
         columns[state.recent_places[part], rank + i] = state.recent_values[part]
@@ -91,19 +114,20 @@ def mean_of(state: LowRankState) -> Array:
     for i in range(n):
         size = state.point_sizes[i]
         linear[state.point_places[i, :size]] += pulls[i] * state.points[i, :size]
-    rank = state.directions.shape[1]
-    linear -= state.directions @ weights[:rank]
+    directions, before = directions_of(state)
+    rank = directions.shape[1]
+    linear -= directions @ weights[:rank]
     for i, weight in enumerate(weights[rank:]):
         part = slice(state.recent_starts[i], state.recent_starts[i + 1])
         linear[state.recent_places[part]] -= weight * state.recent_values[part]
-    mean: Array = state.mean + linear / state.diagonal
+    mean: Array = before + linear / state.diagonal
     return mean
 
 
 def mirrored(state: LowRankState) -> LowRankState:
     """Return the posterior for the same rows with all labels swapped: w has become −w."""
     state = copy_state(state)
-    for array in (state.mean, state.shifts, state.points, state.products):
+    for array in (state.mean, state.lags, state.shifts, state.points, state.products):
         array *= -1.0
     return state
 
@@ -121,6 +145,7 @@ def with_more_low_rank_weights(
         mean=np.insert(state.mean, more, 0.0),
         diagonal=np.insert(state.diagonal, more, 1.0),
         directions=np.insert(state.directions, more, 0.0, axis=0),
+        visits=np.insert(state.visits, more if len(state.visits) else [], 0),
         recent_places=moved(state.recent_places),
         point_places=moved(state.point_places),
     )

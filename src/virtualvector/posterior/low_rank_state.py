@@ -6,6 +6,10 @@ Sites that r absorbs are columns of W until there are too many of them; then a c
 leading directions, as many as the rank says, and adds the squares of the rest to η
 (`residual/low_rank.py`, `residual/cut.py`). Its mean is m = a − D⁻¹WC⁻ᵀt: between two cuts a
 row changes a at its own non-zeros only, and one number of t for each column.
+
+A cut, too, writes only the rows of W and the entries of a and η whose weights the columns since the
+last one know of. For the others it leaves a turn T (L × L) and a lag g: their row of W is wT, and
+their entry of a is a − wᵀg/η. What W has lost of them is added to η when they are written again.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from virtualvector.jit.alignment import aligned_zeros
+from virtualvector.jit.lanes import LANES
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points, plain
@@ -29,12 +34,16 @@ from virtualvector.posterior.workspace import (
 )
 from virtualvector.types import Array, IntArray
 
-# Places in `LowRankState.extent`: columns since the last cut, and what they have cost.
-RECENT, COST = range(2)
+# Places in `LowRankState.extent`: columns since the last cut, what they have cost, and how many
+# cuts there were since the last one that has written all rows of W.
+RECENT, COST, CUTS = range(3)
 
 _LEAST_COLUMNS, _MOST_COLUMNS = 16, 512  # between two cuts
 PER_ROW = 4  # columns that one row may add: two by a merge, one by an eviction, and one to spare
+_BLOCK = 32  # rows of W that are squared at once
 _NON_ZEROS = 64  # of points, to begin with
+# So many cuts, then one of all rows of W; fewer where turns would be large beside W.
+_MOST_TURNS, _WEIGHTS_PER_TURN = 32, 64
 
 
 class LowRankState(NamedTuple):
@@ -43,7 +52,10 @@ class LowRankState(NamedTuple):
     # The residual r(w).
     mean: Array  # (d,)  a
     diagonal: Array  # (d,)  η
-    directions: Array  # (d, L)  the columns of W that the last cut has left
+    directions: Array  # (d, L)  the columns of W that the last cut has left, but for turns
+    visits: IntArray  # (d,)  which cut has written each of these rows; of rank 0 there are none
+    turns: Array  # (e, L, w)  T of each cut, up to now; in whole vectors, as all of width w
+    lags: Array  # (e, L)  g
     signs: Array  # (m,)  S, over all columns
     inner: Array  # (m, m)  C, lower triangular, with CSCᵀ = S + WᵀD⁻¹W
     shifts: Array  # (m,)  t
@@ -66,7 +78,7 @@ class LowRankState(NamedTuple):
     covariances: Array  # (w, w)
     matched: Array  # (c, 4)
     distances: Array  # (c, c)
-    extent: IntArray  # (2,)
+    extent: IntArray  # (3,)
     counts: IntArray
     sums: Array
 
@@ -76,8 +88,8 @@ if TYPE_CHECKING:
 else:
     AnyState = State | LowRankState
 
-INTEGERS = ("recent_starts", "recent_places", "point_places", "point_sizes", "row_numbers",
-             "extent", "counts")  # fmt: skip
+INTEGERS = ("visits", "recent_starts", "recent_places", "point_places", "point_sizes",
+             "row_numbers", "extent", "counts")  # fmt: skip
 
 
 def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0) -> LowRankState:
@@ -108,6 +120,7 @@ def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0)
     rank = settings.rank
     arrays["diagonal"][:] = 1.0
     arrays["signs"][:rank] = 1.0
+    np.fill_diagonal(arrays["turns"][0], 1.0)
     np.fill_diagonal(arrays["inner"][:rank, :rank], 1.0)
     return LowRankState(**arrays)
 
@@ -121,10 +134,14 @@ def low_rank_shapes(
     e = _columns_between_cuts(d, settings)
     f = 0 if e == 0 else int(min(e * k, 2 * d * (rank + 1))) + PER_ROW * k
     m, merging = rank + e, c if may_merge(settings) else 0
+    turns = max(1, min(_MOST_TURNS, d // (_WEIGHTS_PER_TURN * rank))) if rank > 0 else 1
     return {
         "mean": (d,),
         "diagonal": (d,),
         "directions": (d, rank),
+        "visits": (d if rank > 0 else 0,),
+        "turns": (turns, rank, in_lanes(rank)),
+        "lags": (turns, rank),
         "signs": (m,),
         "inner": (m, m),
         "shifts": (m,),
@@ -136,15 +153,20 @@ def low_rank_shapes(
         "point_sizes": (c,),
         "products": (m, whole_vectors(c)),
         "distances": (merging, merging),
-        "extent": (2,),
+        "extent": (3,),
     } | shapes_over_points(c, c)
+
+
+def in_lanes(size: int) -> int:
+    """Round up to whole vectors of eight."""
+    return -(-size // LANES) * LANES
 
 
 def _columns_between_cuts(d: int, settings: Settings) -> int:
     """Return for how many columns there is room: until they have cost what a cut does.
 
-    n columns cost about n³/6, a cut d(L + 1)². Without directions and points there are none: r
-    takes in each site at once.
+    n columns cost about n³/6, a cut d(L + 1)² at most. Without directions and points there are
+    none: r takes in each site at once.
     """
     if settings.rank == 0 and settings.buffer_size == 0:
         return 0
@@ -167,11 +189,6 @@ def check_low_rank(n_weights: int, settings: Settings) -> None:
         raise ValueError(
             f"found room for {min(most_points(settings), 2**31)} points of {n_weights} weights; "
             "expected fewer points than weights, or covariance='full'"
-        )
-    if settings.half_life < np.inf and settings.buffer_size > 0:
-        raise ValueError(
-            f"found half_life = {settings.half_life:g} with buffer_size = {settings.buffer_size} "
-            "and a covariance of low rank; expected buffer_size=0, or covariance='full'"
         )
 
 
@@ -204,15 +221,26 @@ class LowRankWorkspace(NamedTuple):
     """Scratch memory, so that no row allocates; arrays over points are those of `Workspace`."""
 
     dense: Array  # (d,)  zeros, but while a vector is written there
+    # Where the entries of columns since the last cut are, by their places: the latest of each place
+    # and the one before each entry, counted from 1; whose they are; and how many columns follow.
+    latest: IntArray  # (d,)
+    earlier: IntArray  # (f,)
+    owners: IntArray  # (f,)
+    followed: IntArray  # (1,)
+    by_visit: Array  # (e, L)  zeros, but while a product is computed
     product: Array  # (m,)
     other: Array  # (m,)
     held: Array  # (3, k)  vectors by their non-zeros
     held_places: IntArray  # (3, k)
     held_sizes: IntArray  # (3,)
     gram_of_columns: Array  # (m, m)
-    basis: Array  # (L, m)
+    basis: Array  # (L, m)  the leading directions, in rows
+    leading: Array  # (m, w)  the same in columns
+    square: Array  # (L, w)
+    block: Array  # (b, w)  rows of W
+    scaled_block: Array  # (b, w)
     other_basis: Array  # (L, m)
-    row: Array  # (L,)
+    row: Array  # (w,)
     cached_query: Array
     probabilities: Array
     column: Array
@@ -234,14 +262,23 @@ class LowRankWorkspace(NamedTuple):
     unfinished: IntArray
 
 
+_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "followed", "held_places", "held_sizes",
+                     "pairs", "n_pairs", "candidates", "unfinished")  # fmt: skip
+
+
 def make_low_rank_workspace(
     state: LowRankState, settings: Settings, rows: SparseRows
 ) -> LowRankWorkspace:
     """Return scratch memory that fits the state and each of the rows."""
     (c, k), (d, rank), m = state.points.shape, state.directions.shape, len(state.signs)
-    k = max(k, 1 + int(np.diff(rows.starts).max(initial=0)))
+    k, width = max(k, 1 + int(np.diff(rows.starts).max(initial=0))), in_lanes(rank)
     shapes = {
         "dense": (d,),
+        "latest": (d,),
+        "earlier": state.recent_places.shape,
+        "owners": state.recent_places.shape,
+        "followed": (1,),
+        "by_visit": state.lags.shape,
         "product": (m,),
         "other": (m,),
         "held": (3, k),
@@ -249,11 +286,15 @@ def make_low_rank_workspace(
         "held_sizes": (3,),
         "gram_of_columns": (m, m),
         "basis": (rank, m),
+        "leading": (m, width),
+        "square": (rank, width),
+        "block": (_BLOCK, width),
+        "scaled_block": (_BLOCK, width),
         "other_basis": (rank, m),
-        "row": (rank,),
+        "row": (width,),
     } | scratch_over_points(c, settings)
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("held_places", "held_sizes", "pairs", "n_pairs", "candidates", "unfinished"):
+    for name in _SCRATCH_INTEGERS:
         arrays[name] = arrays[name].view(np.int64)
     return LowRankWorkspace(**arrays)
 

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
+from virtualvector.posterior.low_rank import directions_of
 from virtualvector.posterior.low_rank_state import (
+    CUTS,
     RECENT,
     LowRankState,
     check_low_rank,
@@ -54,18 +56,19 @@ def check_low_rank_state(state: LowRankState, settings: Settings) -> None:
     rows = 1.0 + float(state.counts[ROWS])
     _check_places(state)
     columns = _recent_columns(state)
-    inner, signs = _check_residual(state, columns, rows)
+    directions, mean = directions_of(state)
+    inner, signs = _check_residual(state, directions, mean, columns, rows)
     points = _points(state)
     check_points(state, settings, points.toarray()[:, np.unique(points.indices)])
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = points.multiply(1.0 / state.diagonal).tocsr()
-        linear = np.vstack([(scaled @ state.directions).T, (columns @ scaled.T).toarray()])
+        linear = np.vstack([(scaled @ directions).T, (columns @ scaled.T).toarray()])
         products = solve_triangular(inner, linear, lower=True)
         gram = (scaled @ points.T).toarray() - products.T * signs @ products
         check_sites(state, settings, rows, np.diagonal(gram))
         check_images(state, products, gram)
         n_columns = len(products)
-        check_approximation(state, points @ state.mean - products.T @ state.shifts[:n_columns])
+        check_approximation(state, points @ mean - products.T @ state.shifts[:n_columns])
     if np.any(state.products[n_columns:]):
         raise ValueError("found products behind those of the last column; expected zeros")
 
@@ -87,6 +90,15 @@ def _check_places(state: LowRankState) -> None:
     d, n_recent = len(state.mean), int(state.extent[RECENT])
     if not 0 <= n_recent < len(state.recent_starts) or not (0 <= state.extent[1] <= LARGEST_COUNT):
         raise ValueError(f"found extent {state.extent.tolist()}; expected columns that fit")
+    last = int(state.extent[CUTS])
+    if not 0 <= last < len(state.turns):
+        raise ValueError(f"found {last} cuts; expected fewer than {len(state.turns)}")
+    if np.any(state.visits < 0) or np.any(state.visits > last):
+        raise ValueError(f"found visits of cuts other than 0 to {last}; expected these")
+    rank = state.lags.shape[1]
+    none = np.array_equal(state.turns[last, :, :rank], np.eye(rank))
+    if not none or np.any(state.lags[last]) or np.any(state.turns[:, :, rank:]):
+        raise ValueError("found a turn since the last cut; expected none")
     starts = state.recent_starts[: n_recent + 1]
     if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] > len(state.recent_places):
         raise ValueError("found starts of columns that do not rise; expected them to fit")
@@ -124,10 +136,10 @@ def _points(state: LowRankState) -> sparse.csr_array:
 
 
 def _check_residual(
-    state: LowRankState, columns: sparse.csr_array, rows: float
+    state: LowRankState, directions: Array, mean: Array, columns: sparse.csr_array, rows: float
 ) -> tuple[Array, Array]:
     """Check D, W and C, and how far the mean is from zero; return C and the signs of columns."""
-    rank = state.directions.shape[1]
+    rank = directions.shape[1]
     m = rank + columns.shape[0]
     if np.any(state.diagonal < 0.99) or np.any(state.diagonal > 1.0 / NARROWEST):
         raise ValueError(
@@ -141,14 +153,14 @@ def _check_residual(
         raise ValueError("found an inner factor that is not lower triangular; expected one")
     with np.errstate(over="ignore", invalid="ignore"):
         exact = np.diag(signs)
-        scaled = state.directions / state.diagonal[:, np.newaxis]
-        exact[:rank, :rank] += state.directions.T @ scaled
+        scaled = directions / state.diagonal[:, np.newaxis]
+        exact[:rank, :rank] += directions.T @ scaled
         exact[rank:, :rank] = columns @ scaled
         exact[:rank, rank:] = exact[rank:, :rank].T
         exact[rank:, rank:] += (columns.multiply(1.0 / state.diagonal) @ columns.T).toarray()
         widths = np.sqrt(np.abs(np.diagonal(exact)) + 1.0)
         apart = np.abs(inner * signs @ inner.T - exact) / (widths[:, np.newaxis] * widths)
-        far = max(np.sum(state.diagonal * state.mean**2), np.sum(state.shifts**2))
+        far = max(np.sum(state.diagonal * mean**2), np.sum(state.shifts**2))
     if not np.all(apart <= _OFF):
         raise ValueError("found an inner factor that columns do not have; expected theirs")
     if not far <= FARTHEST_PER_ROW * rows or np.any(state.shifts[m:]):

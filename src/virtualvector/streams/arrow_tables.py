@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from virtualvector.escaping import argument, printable, quoted
+from virtualvector.streams.arrow_sparse import is_sparse, largest_index
 from virtualvector.streams.arrow_validation import Part, Validity
 from virtualvector.streams.bad_input import BadInput, Damaged
 from virtualvector.streams.batches import Bad, Piece, Place, longest_in, why_not
 from virtualvector.streams.chunks import why
 from virtualvector.streams.columns import Column, Plan, check_names, is_index, place_of
+from virtualvector.streams.limits import MOST_PLACES
 from virtualvector.streams.passing import Passing
 from virtualvector.values import BLANKS, PEEK, USUAL, Kind, Marks, in_microseconds, kind_of
 
@@ -37,6 +39,7 @@ class Typed:
         marks: Marks,
         n_rows: int | None = None,
         classes: tuple[str, ...] | None = None,
+        n_places: int = 0,
     ) -> None:
         self._name, self._groups, self._marks = name, groups, marks
         check_names(name, schema.names)
@@ -48,13 +51,38 @@ class Typed:
         first = self._first(texts, marks.of_numbers)
         kinds = {name: kind_of(cells) for name, cells in first.items() if cells}
         self.columns = tuple(
-            Column.of_kind(name, kinds.get(name) or _kind(kind) or "number")
+            Column(name, categorical=False, n_places=n_places or self._places_in(name))
+            if is_sparse(kind)
+            else Column.of_kind(name, kinds.get(name) or _kind(kind) or "number")
             for name, kind in self._types.items()
         )
+
+    def _places_in(self, column: str) -> int:
+        """Return the places of a column of sparse rows, for which all is read through."""
+        import pyarrow as pa
+
+        last, start = 0, 0
+        try:
+            for _, batches in self._groups([column]):
+                for batch in batches():
+                    batch.validate(full=True)
+                    last = max(last, largest_index(batch.column(0)))
+                    start += batch.num_rows
+        except (pa.ArrowException, OSError, Damaged) as error:
+            place = place_of(f"{self._name}, after row {start}", column)
+            raise BadInput(f"{place}: {why(error)}.") from error
+        if last >= MOST_PLACES:
+            raise BadInput(
+                f"{place_of(self._name, column)}: found the index {last}; expected indices below "
+                f"{MOST_PLACES:,} (--ignore {argument(column)} leaves the column out)."
+            )
+        return last + 1
 
     def first(self, column: str) -> list[str]:
         """Return what the first rows have in a column, as far as they have something."""
         self.check_type(column)
+        if is_sparse(self._types[column]):
+            raise BadInput(f"{place_of(self._name, column)}: found sparse rows; expected labels.")
         return self._first([column], self._marks.of_labels, column)[column]
 
     def heads(self, columns: Sequence[str]) -> dict[str, list[str]]:
@@ -94,16 +122,21 @@ class Typed:
         """Yield all rows that are not passed over, once."""
         self._check_kinds(plan)
         columns = [column.name for column in plan.wanted]
-        for start, part in self._checked(columns, plan.label, passing):
+        n_places = {column.name: column.n_places for column in plan.wanted if column.n_places}
+        for start, part in self._checked(columns, plan.label, passing, n_places):
             yield self._piece(part, plan, start)
 
     def _checked(
-        self, columns: list[str], label: str | None, passing: Passing | None = None
+        self,
+        columns: list[str],
+        label: str | None,
+        passing: Passing | None = None,
+        n_places: Mapping[str, int] | None = None,
     ) -> Iterator[tuple[int, Part]]:
         """Yield a few rows at a time, of arrays that are what they say, and the first's number."""
         import pyarrow as pa
 
-        validity = Validity({name: longest_in(name, label) for name in columns})
+        validity = Validity({name: longest_in(name, label) for name in columns}, n_places or {})
         start = 0
         try:
             for n_rows, batches in self._groups(columns):
@@ -134,6 +167,8 @@ class Typed:
         return Piece(table, self._place([start + row for row in part.good]) if bad else place, bad)
 
     def _cells(self, cells: pa.Array, column: Column) -> pa.Array:
+        if column.kind == "sparse":
+            return cells
         convert = {"category": _text, "number": _number, "time": _time, "text": _text}
         try:
             return convert[column.kind](cells)
@@ -165,10 +200,10 @@ class Typed:
         for column in plan.columns:
             found = _kind(self._types[column.name])
             is_read = (column.time or column.text) and _is_text(self._types[column.name])
-            if column.categorical or found == column.kind or is_read:
+            if (column.categorical and found != "sparse") or found == column.kind or is_read:
                 continue
             words = {"number": "numbers", "category": "categories", "time": "dates or times"}
-            words |= {"text": "texts", "sparse": "sparse rows, as svmlight has them"}
+            words |= {"text": "texts", "sparse": "sparse rows, as svmlight or lists have them"}
             because = "was learned" if plan.learned else "in the first file"
             raise BadInput(
                 f"{self._name}, column {quoted(column.name)}: found {words[str(found)]}; expected "
@@ -196,6 +231,8 @@ def _kind(kind: pa.DataType) -> Kind | None:
     """Return what a column of a type holds, or None if that is nothing to learn from."""
     from pyarrow import types
 
+    if is_sparse(kind):
+        return "sparse"
     if types.is_dictionary(kind):
         return None if _kind(kind.value_type) is None else "category"
     if types.is_boolean(kind) or _is_text(kind):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from virtualvector.streams.arrow_sparse import checked_rows
 from virtualvector.streams.bad_input import Damaged
 from virtualvector.streams.batches import BATCH, too_long
 from virtualvector.streams.chunks import why
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT = 2**26  # bytes of texts that rows may have which are taken up at once
+_NONE: dict[str, int] = {}
 NO_UNICODE = "found bytes that are no UTF-8; expected text in UTF-8."
 
 Wrong = dict[int, Problem]  # what is wrong with a row, or with an entry of a dictionary
@@ -42,13 +44,13 @@ class _Dictionary(NamedTuple):
 
 
 class Validity:
-    """Checks batches of one file, in whose columns texts may be so long.
+    """Checks batches of one file, whose texts may be so long and sparse rows so wide, by column.
 
     Compiled code trusts the offsets, lengths and indices of an array, and a file can have any.
     """
 
-    def __init__(self, longest: Mapping[str, int]) -> None:
-        self._longest = longest
+    def __init__(self, longest: Mapping[str, int], n_places: Mapping[str, int] = _NONE) -> None:
+        self._longest, self._n_places = longest, n_places
         self._dictionaries: dict[str, _Dictionary] = {}  # by column
 
     def parts(self, batch: pa.RecordBatch) -> Iterator[Part]:
@@ -102,6 +104,9 @@ class Validity:
         import pyarrow as pa
         from pyarrow import types
 
+        if name in self._n_places:
+            cells.validate(full=True)
+            return checked_rows(name, cells, self._n_places[name])
         if not types.is_dictionary(cells.type):
             return _texts(name, cells, None)
         known, indices = self._dictionaries[name], cells.indices

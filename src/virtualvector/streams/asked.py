@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from virtualvector.streams.columns import Column
-from virtualvector.streams.formats import Options
+from virtualvector.streams.formats import Options, places_in
 from virtualvector.streams.limits import MOST_PLACES, WIDEST
 from virtualvector.streams.schema import check_ids, check_text, check_weight
 from virtualvector.streams.sources import Source
@@ -59,6 +59,8 @@ def options_for(
     sparse = [source for source in sources if source.format == "svmlight"]
     if columns is None:
         options = _options_by_indices(sparse, asked)
+        if len(sources) > 1:  # one alone says so when it is opened
+            options = options._replace(n_places=max(options.n_places, places_in(sources)))
         return options._replace(ignored=ignored, sparse=asked.sparse, apart=asked.apart)
     known = [*(column.name for column in columns), *asked.ids, *asked.ids_if_there]
     known += [] if asked.weight is None else [asked.weight]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
+_ENTRY = 64  # bytes that an entry of a sparse row takes while it is read
 _PAGE = 2**16  # bytes of a column that are read at once
 _TOGETHER = 2**16  # rows of small row groups that are read as one
 
@@ -34,8 +35,8 @@ class _Portion(NamedTuple):
     at_once: int  # rows of a batch
 
 
-def parquet(name: str, path: Path, marks: Marks) -> Typed:
-    """Return the rows of a Parquet file."""
+def parquet(name: str, path: Path, marks: Marks, n_places: int = 0) -> Typed:
+    """Return the rows of a Parquet file; of so many places are sparse ones, if that is known."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
@@ -63,7 +64,8 @@ def parquet(name: str, path: Path, marks: Marks) -> Typed:
         for portion in _portions(file, path, size, columns):
             yield portion.n_rows, partial(batches, portion, columns)
 
-    return Typed(name, file.schema_arrow, groups, marks, file.metadata.num_rows)
+    n_rows = file.metadata.num_rows
+    return Typed(name, file.schema_arrow, groups, marks, n_rows, n_places=n_places)
 
 
 def _look_at_columns(file: ParquetFile) -> None:
@@ -100,12 +102,15 @@ def _weighed(
 ) -> tuple[int, int]:
     """Return the bytes of some columns of a row group, and how many rows to read at once."""
     meta, schema = file.metadata.row_group(group), file.schema_arrow
-    if meta.num_columns != len(schema):
-        raise Damaged(f"found {meta.num_columns} columns; expected {len(schema)}")
-    packed = held = 0
+    leaves = _leaves(schema)
+    if meta.num_columns != sum(map(len, leaves.values())):
+        raise Damaged(f"found {meta.num_columns} columns; expected those of {len(schema)}")
+    packed = held = entries = 0
     cells = 0.0
-    for name in columns:
-        column = meta.column(schema.get_field_index(name))
+    for name, column in [(each, meta.column(k)) for each in columns for k in leaves[each]]:
+        entries = max(entries, column.num_values)
+        if len(leaves[name]) > 1 and not may_repeat(_ENTRY, column.num_values, size):
+            raise Damaged(f"found {column.num_values:,} entries; expected fewer", name)
         try:
             load = load_of(raw, size, column)
         except Damaged as error:
@@ -123,7 +128,22 @@ def _weighed(
         raise Damaged(
             f"found pages of {packed:,} bytes that become {held:,}; expected smaller pages"
         )
-    return packed, max(1, min(BATCH, CELLS // len(columns), int(TEXT / max(1.0, cells))))
+    most = CELLS // max(len(columns), -(-entries // max(meta.num_rows, 1)))
+    return packed, max(1, min(BATCH, most, int(TEXT / max(1.0, cells))))
+
+
+def _leaves(schema: pa.Schema) -> dict[str, list[int]]:
+    """Return the columns that Parquet has for each: several for lists of an index and a value."""
+    found, start = {}, 0
+    for field in schema:
+        n = _n_leaves(field.type)
+        found[field.name] = list(range(start, start + n))
+        start += n
+    return found
+
+
+def _n_leaves(kind: pa.DataType) -> int:
+    return sum(_n_leaves(kind.field(k).type) for k in range(kind.num_fields)) or 1
 
 
 def _culprit(file: ParquetFile, groups: list[int], columns: list[str]) -> str | None:
@@ -139,7 +159,7 @@ def _culprit(file: ParquetFile, groups: list[int], columns: list[str]) -> str | 
     return None
 
 
-def arrow(name: str, path: Path, marks: Marks) -> Typed:
+def arrow(name: str, path: Path, marks: Marks, n_places: int = 0) -> Typed:
     """Return the rows of a file or a stream in Arrow's own format, of which Feather is one."""
     from contextlib import closing
 
@@ -153,7 +173,7 @@ def arrow(name: str, path: Path, marks: Marks) -> Typed:
     with closing(Messages(path)) as messages:
         n_rows = messages.count_rows()
         schema = ipc.open_stream(PythonFile(messages, mode="r")).schema
-    return Typed(name, schema, groups, marks, n_rows)
+    return Typed(name, schema, groups, marks, n_rows, n_places=n_places)
 
 
 def _some_columns(batch: pa.RecordBatch, columns: list[str]) -> list[pa.RecordBatch]:

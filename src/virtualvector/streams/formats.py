@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from virtualvector.streams.arrow_tables import shipped
@@ -76,12 +76,19 @@ class Options(NamedTuple):
     seed: int = 0  # of the order of a shipped data set
     chunk: int = CHUNK  # bytes that are parsed in one go
     indices: range = range(0)  # of the columns of svmlight
-    n_places: int = 0  # of its sparse rows, if it is read as such
+    n_places: int = 0  # of its sparse rows, if it is read as such, and of those of Parquet
     sparse: bool | None = False  # whether a very wide table becomes sparse rows
     apart: frozenset[str] = frozenset()  # columns that are no part of them
     expected: frozenset[str] | None = None  # columns, if what they hold is known
     ignored: frozenset[str] = frozenset()  # columns that may be there or not
     dialect: Dialect = Dialect()  # of text
+
+
+def places_in(sources: Iterable[Source]) -> int:
+    """Return the places of sparse rows of Parquet and Arrow; 0 if there are none."""
+    binary = (source for source in sources if source.format in BINARY)
+    columns = (column for source in binary for column in open_source(source, Options()).columns)
+    return max((column.n_places for column in columns), default=0)
 
 
 def open_source(source: Source, options: Options) -> Rows:
@@ -99,7 +106,7 @@ def _open(source: Source, options: Options) -> Rows:
         return shipped(source.name, options.seed)
     if source.format in BINARY and source.path is not None:
         open_typed = parquet if source.format == "parquet" else arrow
-        return open_typed(source.name, source.path, options.marks)
+        return open_typed(source.name, source.path, options.marks, options.n_places)
     if source.format == "svmlight":
         data = blocks(source, options.chunk)
         if options.n_places:

@@ -18,6 +18,7 @@ from virtualvector.posterior import LowRankState, mean_of
 from virtualvector.posterior.low_rank import low_rank_margins
 from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
 from virtualvector.wide.learning import MOST_RANK
+from virtualvector.wide.mixed import Mixed
 
 MOST_WEIGHTS = 1000  # of a class, that are looked at
 
@@ -33,6 +34,7 @@ class WideAttributes(BaseEstimator):
     half_life: float | None
     covariance: str
     rank: int | None
+    mix: bool
     _posterior: OneVsRest
     _encoder: WideEncoder
 
@@ -82,14 +84,15 @@ class WideAttributes(BaseEstimator):
 
     @property
     def n_awake_(self) -> int:
-        """How many experts are awake: as in a committee, of which this is one alone."""
-        return 1
+        """How many learners there are: all are awake."""
+        check_is_fitted(self)
+        return len(learners_of(self._posterior))
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
-        """The only expert, as `AutoVVMClassifier` has them."""
+        """The learner itself, and those beside it, as `AutoVVMClassifier` has its experts."""
         check_is_fitted(self)
-        sums = [state.sums[LOG_EVIDENCE] for state in self._posterior.states]
+        known = self._posterior
         expert = Expert(
             None,
             self.margin_noise,
@@ -99,7 +102,17 @@ class WideAttributes(BaseEstimator):
             merge_pairs=self.merge_pairs,
             eviction=self.eviction,
         )
-        return [expert._asdict() | {"evidence": float(sum(sums)), "weight": 1.0, "awake": True}]
+        weights, evidence = [1.0], [float(sum(s.sums[LOG_EVIDENCE] for s in known.states))]
+        experts = [expert]
+        if isinstance(known, Mixed):
+            weights, evidence = known.trust.weights.tolist(), known.trust.evidence.tolist()
+            alone = expert._replace(buffer_size=0, merge_pairs=0, eviction="divergence")
+            noises = [other.settings.margin_noise for other in known.others]
+            experts += [alone._replace(margin_noise=noise) for noise in noises]
+        return [
+            each._asdict() | {"evidence": e, "weight": w, "awake": True}
+            for each, e, w in zip(experts, evidence, weights, strict=True)
+        ]
 
     @property
     def history_(self) -> list[dict[str, Any]]:
@@ -110,17 +123,25 @@ class WideAttributes(BaseEstimator):
     def given_up_(self) -> list[str]:
         """What memory was not there for, in words."""
         check_is_fitted(self)
-        if self.covariance == "diagonal" or self.rank is not None or self.rank_ == MOST_RANK:
-            return []
+        found = []
         d = len(self._posterior.states[0].mean)
-        return [f"rank {self.rank_} instead of {MOST_RANK}, for {d:,} weights of each class"]
+        if self.covariance != "diagonal" and self.rank is None and self.rank_ < MOST_RANK:
+            found.append(
+                f"rank {self.rank_} instead of {MOST_RANK}, for {d:,} weights of each class"
+            )
+        if self.mix and not isinstance(self._posterior, Mixed):
+            found.append("the mix with learners of rank 0")
+        return found
 
     @property
     def n_bytes_(self) -> int:
         """The memory that everything learned takes."""
         check_is_fitted(self)
-        known = self._posterior
-        states = [*known.states, *([] if known.unseen is None else [known.unseen])]
+        states = [
+            state
+            for known in learners_of(self._posterior)
+            for state in [*known.states, *([] if known.unseen is None else [known.unseen])]
+        ]
         arrays: dict[int, int] = {id(array): array.nbytes for state in states for array in state}
         return sum(arrays.values()) + self._encoder.n_bytes
 
@@ -159,6 +180,11 @@ class WideAttributes(BaseEstimator):
 
     def _counters(self) -> dict[str, float]:
         return {"rows": self.n_seen_, "missing": int(self._encoder.missing.sum())}
+
+
+def learners_of(known: OneVsRest) -> tuple[OneVsRest, ...]:
+    """Return the learner, and those beside it."""
+    return known.learners if isinstance(known, Mixed) else (known,)
 
 
 def _most_certain(state: LowRankState, n_inputs: int) -> tuple[Any, Any, Any]:

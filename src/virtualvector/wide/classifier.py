@@ -31,9 +31,16 @@ from virtualvector.posterior import Settings, presets
 from virtualvector.posterior.presets import EVICTION, Noise
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 from virtualvector.wide.attributes import WideAttributes
-from virtualvector.wide.learning import affordable_rank, closed, learn, predict
+from virtualvector.wide.learning import (
+    affordable_rank,
+    affords_others,
+    learn,
+    predict,
+    settings_beside,
+)
+from virtualvector.wide.mixed import Mixed, mixed
 from virtualvector.wide.tables import TakesWideTables, WideColumns
-from virtualvector.wide.validation import check_wide_encoder
+from virtualvector.wide.validation import check_same_settings, check_wide_encoder
 
 CELLS_AT_ONCE = 2**21  # numbers that are turned into inputs
 ROWS_AT_ONCE = 8192
@@ -61,6 +68,10 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         What is kept of how uncertain weights are together.
     rank : int, optional
         The directions along which that is kept; by default 20, or as many as 256 MiB are there for.
+    mix : bool, default=True
+        Whether predictions are mixed with those of three learners of rank 0, at a quarter, once and
+        four times the margin noise, as a committee mixes those of its experts: which of them is
+        right, the rows tell. Not where there are so many classes that memory is not there for them.
     text_features : array-like of str or int, optional
         The columns of texts, by their names or places; by default there are none. Each of the words
         and pairs of neighbouring ones counts once.
@@ -87,7 +98,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
     n_places_ : ndarray of shape (n_columns,)
         The places of sparse rows, where a column holds these.
     experts_, n_awake_, history_
-        As a committee has them, of which this is one expert alone.
+        As a committee has them, the learner itself first; all are awake.
 
     Examples
     --------
@@ -113,6 +124,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
         "covariance": [StrOptions({"low-rank", "diagonal"})],
         "rank": [None, Interval(Integral, 0, None, closed="left")],
+        "mix": ["boolean"],
         "text_features": [None, "array-like"],
         "n_places": [None, Interval(Integral, 1, 2**24, closed="both")],
         "n_hashed": [Interval(Integral, 1, 2**24, closed="both")],
@@ -126,7 +138,10 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
 
-    _learned: ClassVar[dict[str, Any]] = {"posterior": OneVsRest, "encoder": WideEncoder}
+    _learned: ClassVar[dict[str, Any]] = {
+        "posterior": OneVsRest | Mixed,
+        "encoder": WideEncoder,
+    }
 
     def __init__(
         self,
@@ -139,6 +154,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         half_life: float | None = None,
         covariance: str = "low-rank",
         rank: int | None = None,
+        mix: bool = True,
         text_features: Any = None,
         n_places: int | None = None,
         n_hashed: int = N_PLACES,
@@ -159,6 +175,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         self.half_life = half_life
         self.covariance = covariance
         self.rank = rank
+        self.mix = mix
         self.text_features = text_features
         self.n_places = n_places
         self.n_hashed = n_hashed
@@ -258,7 +275,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
                     f"Found the classes {twin.classes_.tolist()!r} so far; expected at least two "
                     "before no more may come."
                 )
-            twin._posterior = closed(twin._posterior)
+            twin._posterior = twin._posterior.closed()
         return self
 
     @of_one_moment
@@ -324,6 +341,8 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         n_weights = self._encoder.n_inputs + 1
         settings = self._settings(n_weights, n_classes)
         self._posterior = OneVsRest.prior(n_weights, settings, None, classes)
+        if self.mix and affords_others(settings, n_weights, n_classes):
+            self._posterior = mixed(self._posterior, settings_beside(settings))
         self.classes_ = self._posterior.classes
 
     def _learn(
@@ -363,12 +382,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         settings = self._settings(n_weights, 2)
         if self.rank is None and self.covariance != "diagonal":
             settings = settings._replace(rank=self._posterior.settings.rank)
-        changed = self._posterior.differences(settings, None)
-        if changed:
-            raise ValueError(
-                f"found parameters that give another {', '.join(changed)} than what was learned "
-                "with; expected the same: set them back, or fit anew"
-            )
+        check_same_settings(self._posterior, settings, self.mix)
         classes = self._posterior.classes
         return checked_classes(classes) if len(classes) else classes
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.posterior import WHOLE
+from virtualvector.posterior import WHOLE, Settings, presets
+from virtualvector.posterior.presets import Noise
 from virtualvector.types import Array, Labels
 
 MEMORY = 2**28  # bytes of all posteriors, if nobody says of which rank they are
 MOST_RANK = 20
+PER_WEIGHT = 3  # numbers, beside the rank: the mean, the precision, and which cut has written it
+FACTORS = (0.25, 1.0, 4.0)  # of the margin noise, for those beside: see docs/text.md
 
 
 def affordable_rank(n_weights: int, n_classes: int) -> int:
@@ -26,7 +29,38 @@ def affordable_rank(n_weights: int, n_classes: int) -> int:
     (20, 3, 0)
     """
     n_posteriors = n_classes if n_classes > 2 else 1
-    return min(max(MEMORY // (8 * n_weights * n_posteriors) - 3, 0), MOST_RANK)
+    return min(max(MEMORY // (8 * n_weights * n_posteriors) - PER_WEIGHT, 0), MOST_RANK)
+
+
+def settings_beside(own: Settings) -> list[Settings]:
+    """Return how others of rank 0 learn beside a learner.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.presets import Noise, adf
+    >>> from virtualvector.wide.learning import settings_beside
+    >>> [each.margin_noise for each in settings_beside(adf(Noise(margin_noise=1.0, rank=20)))]
+    [0.25, 1.0, 4.0]
+    """
+    half_life = None if own.half_life == math.inf else own.half_life
+    alone = presets.adf(Noise(own.label_noise, own.margin_noise, half_life, 0))
+    others = [alone._replace(margin_noise=factor * own.margin_noise) for factor in FACTORS]
+    return [each for each in others if each != own]
+
+
+def affords_others(own: Settings, n_weights: int, n_classes: int) -> bool:
+    """Whether memory is there for others, beside a learner and without lowering its rank.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.presets import Noise, adf
+    >>> from virtualvector.wide.learning import affords_others
+    >>> [affords_others(adf(Noise(rank=20)), 2**18, n_classes) for n_classes in (2, 20)]
+    [True, False]
+    """
+    n_posteriors = n_classes if n_classes > 2 else 1
+    numbers = own.rank + PER_WEIGHT * (1 + len(settings_beside(own)))
+    return 8 * n_weights * n_posteriors * numbers <= MEMORY
 
 
 def predict(known: OneVsRest, rows: Any) -> Array:
@@ -63,8 +97,3 @@ def learn(
             predicted[start] = 0.0
             predicted[start, np.searchsorted(classes, of_first[0])] = of_first[1]
     return known, predicted
-
-
-def closed(known: OneVsRest) -> OneVsRest:
-    """Return the same, which takes no other class."""
-    return replace(known, unseen=None)

@@ -8,7 +8,10 @@ from virtualvector.auto.validation import check_encoder
 from virtualvector.features.hashing import place_of
 from virtualvector.features.wide import HASHED, LONGEST, WideEncoder
 from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
-from virtualvector.posterior.settings import LARGEST_COUNT
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.posterior.settings import LARGEST_COUNT, Settings
+from virtualvector.wide.learning import settings_beside
+from virtualvector.wide.mixed import Mixed
 
 _KINDS = ("number", "time", "category", "text", "sparse")
 MOST_PLACES = 2**24
@@ -32,6 +35,20 @@ def check_wide_encoder(encoder: WideEncoder, n_rows: int, scale: bool, n_columns
     _check_numbers(encoder, n_rows)
     _check_sparse(encoder, n_rows)
     _check_words(encoder)
+
+
+def check_same_settings(known: OneVsRest, settings: Settings, mix: bool) -> None:
+    """Raise ValueError unless what is known was learned with such settings."""
+    changed = known.differences(settings, None)
+    if isinstance(known, Mixed):
+        beside = [other.settings for other in known.others]
+        if not mix or beside != settings_beside(settings):
+            changed.append("mix")
+    if changed:
+        raise ValueError(
+            f"found parameters that give another {', '.join(changed)} than what was learned with; "
+            "expected the same: set them back, or fit anew"
+        )
 
 
 def _check_numbers(encoder: WideEncoder, n_rows: int) -> None:

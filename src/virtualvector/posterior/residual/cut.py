@@ -1,7 +1,8 @@
 """Cutting a residual of low rank to its rank, and its drift: what goes through all weights.
 
 The leading directions of W are kept, as many as the rank says, and the squares of the rest are
-added to η: the precision of each weight stays what it was, and so does the mean.
+added to η: the precision of each weight stays what it was, and so does the mean. Weights that no
+column since the last cut knows of wait: of them W is only turned, and that for all of them at once.
 """
 
 from __future__ import annotations
@@ -10,87 +11,164 @@ import math
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.low_rank import (
+    add_scaled,
+    add_squares,
     divide_by_lower,
     divide_by_upper,
     factorise,
-    rotate_directions,
+    note_turn,
     write_gram,
     write_inner,
     write_leading,
+    write_projected,
+    write_transposed,
+    write_turned,
 )
-from virtualvector.kernels.triangular import dot, dot_of_row
-from virtualvector.posterior.approximation import reproject
+from virtualvector.kernels.triangular import dot
+from virtualvector.posterior.approximation import drop_point, reproject
+from virtualvector.posterior.drift import drift_all
 from virtualvector.posterior.low_rank_state import (
     COST,
+    CUTS,
     RECENT,
     LowRankAddress,
     LowRankState,
     LowRankWorkspace,
 )
-from virtualvector.posterior.residual.full import drift_residual
-from virtualvector.posterior.residual.low_rank import add_to_diagonal, n_columns, recent_column
+from virtualvector.posterior.residual.full import absorb_point, drift_residual
+from virtualvector.posterior.residual.low_rank import follow_columns, n_columns, without
+from virtualvector.posterior.state import POINTS
 from virtualvector.posterior.workspace import parts_at
+from virtualvector.types import Array
 
 
 @compiled
 def cut_residual(address: LowRankAddress) -> None:
     """Cut the residual, and compute anew what follows from it."""
     state, _, work, _ = parts_at(address)  # type: ignore[arg-type]
-    cut(state, work)  # type: ignore[arg-type]
+    cut(state, is_whole(state), work)  # type: ignore[arg-type]
     reproject(state, work)
 
 
 @compiled
-def cut(state: LowRankState, work: LowRankWorkspace) -> None:
-    """Leave the leading directions of W; add the squares of the rest to η. The mean stays.
+def is_whole(state: LowRankState) -> bool:
+    """Whether the next cut has to write all rows of W.
 
-    Leading in units of D: by the Gram matrix WᵀD⁻¹W, which C has. A column of negative sign is
-    never one of them; its squares are taken from η.
+    Because columns have as many entries, or because there is no room for one more turn.
     """
-    d, rank = state.directions.shape
-    m = n_columns(state)
-    divide_by_upper(state.inner, m, state.shifts)  # the mean is a − D⁻¹Wc, c = C⁻ᵀt
-    if rank > 0:
-        for k in range(d):
-            state.mean[k] -= (
-                dot_of_row(state.directions[k], state.shifts, rank) / (state.diagonal[k])
-            )
-        write_gram(state.inner, state.signs, m, work.gram_of_columns, work.other)
-        write_leading(work.gram_of_columns, m, work.basis, work.other_basis, work.product)
-        rotate_directions(state.directions, work.basis, work.other_basis, work.dense, work.row)
-    for i in range(state.extent[RECENT]):
-        column, weight = recent_column(state, i), state.shifts[rank + i]
-        for k in range(column.places.shape[0]):
-            state.mean[column.places[k]] -= (
-                weight * column.values[k] / state.diagonal[column.places[k]]
-            )
-    for i in range(state.extent[RECENT]):
-        move_column(state, i, work)
-    for k in range(d):
-        left = work.dense[k]
-        if rank > 0:
-            left -= dot(state.directions[k], state.directions[k])
-        state.diagonal[k] += max(left, 0.0)
-        work.dense[k] = 0.0
-    for j in range(state.shifts.shape[0]):
-        state.shifts[j] = 0.0
-    state.extent[RECENT], state.extent[COST] = 0, 0
-    factorise_inner(state)
+    n_entries = state.recent_starts[state.extent[RECENT]]
+    return n_entries >= state.mean.shape[0] or state.extent[CUTS] + 1 >= state.turns.shape[0]
 
 
 @compiled
-def move_column(state: LowRankState, i: int, work: LowRankWorkspace) -> None:
-    """Let a column join the directions, and its squares what they are made of."""
-    rank = state.directions.shape[1]
-    column = recent_column(state, i)
-    for k in range(column.places.shape[0]):
-        place, value = column.places[k], column.values[k]
-        if state.signs[rank + i] > 0.0:
-            work.dense[place] += value * value
-            for j in range(rank):
-                state.directions[place, j] += value * work.basis[j, rank + i]
+def cut(state: LowRankState, whole: bool, work: LowRankWorkspace) -> None:
+    """Leave the leading directions of W; add the squares of the rest to η. The mean stays.
+
+    Leading in units of D: by the Gram matrix G = WᵀD⁻¹W, which C has. A column of negative sign is
+    never one of them; its squares are taken from η. Of the weights that no column knows of, if not
+    the whole is asked for, η stays as it is, and W is turned: then G becomes QᵀGQ.
+    """
+    rank, m = state.directions.shape[1], n_columns(state)
+    last = state.extent[CUTS] + 1
+    divide_by_upper(state.inner, m, state.shifts)  # the mean is a − D⁻¹Wc, c = C⁻ᵀt
+    if rank > 0:
+        write_gram(state.inner, state.signs, m, work.gram_of_columns, work.other)
+        write_leading(work.gram_of_columns, m, work.basis, work.other_basis, work.product)
+        write_transposed(work.basis, m, work.leading)
+        note_turn(state.turns, state.lags, last, work.leading, state.shifts, work.row)
+    write_rows(state, last, whole, work)
+    for j in range(state.shifts.shape[0]):
+        state.shifts[j] = 0.0
+    state.extent[RECENT], state.extent[COST], work.followed[0] = 0, 0, 0
+    if whole:
+        begin_visits(state)
+    else:
+        begin_turn(state, last)
+    for i in range(rank):
+        for j in range(rank):
+            state.inner[i, j] = work.square[i, j] if j <= i else 0.0
+        state.inner[i, i] += 1.0
+    factorise(state.inner, rank)
+
+
+@compiled
+def write_rows(state: LowRankState, last: int, whole: bool, work: LowRankWorkspace) -> None:
+    """Write rows of W, all or those that columns have entries in, and G to ``work.square``."""
+    n, rank = 0, state.directions.shape[1]
+    for i in range(rank):
+        for j in range(rank):
+            work.square[i, j] = 0.0
+    if not whole:
+        write_projected(
+            work.gram_of_columns, n_columns(state), work.basis, work.other_basis, work.square
+        )
+    follow_columns(state, work)
+    for k in range(state.mean.shape[0]):
+        if whole or work.latest[k] > 0:
+            write_row_of(state, k, work.block[n], work.scaled_block[n], whole, work)
+            if rank > 0:
+                state.visits[k] = last
+            n += 1
+            if n == work.block.shape[0]:
+                add_squares(work.block, work.scaled_block, n, work.square)
+                n = 0
+    add_squares(work.block, work.scaled_block, n, work.square)
+
+
+@compiled
+def write_row_of(
+    state: LowRankState, k: int, row: Array, scaled: Array, whole: bool, work: LowRankWorkspace
+) -> None:
+    """Let one row of W, and what else there is of a weight, be as the cut leaves it.
+
+    Also write it to ``row``, and scaled by what the weight adds to G with it. If not the whole is
+    written that is the change of 1/η: QᵀGQ has what was.
+    """
+    rank, known, before = state.directions.shape[1], state.diagonal[k], state.directions[k]
+    square, shift, taken = dot(before, before), 0.0, 0.0
+    if square > 0.0:
+        shift = dot(before, state.lags[state.visits[k]])
+        write_turned(before, state.turns[state.visits[k]], row)
+    else:
+        for j in range(row.shape[0]):
+            row[j] = 0.0
+    at, work.latest[k] = work.latest[k], 0
+    while at > 0:
+        column, value = rank + work.owners[at - 1], state.recent_values[at - 1]
+        shift += state.shifts[column] * value
+        if state.signs[column] > 0.0:
+            square += value * value
+            add_scaled(row, value, work.leading[column])
         else:
-            add_to_diagonal(state, place, -value * value)
+            taken += value * value
+        at = work.earlier[at - 1]
+    state.mean[k] -= shift / known
+    precision = without(known + max(square - dot(row, row), 0.0), taken)
+    weight = 1.0 / precision if whole else 1.0 / precision - 1.0 / known
+    state.diagonal[k] = precision
+    for j in range(rank):
+        before[j] = row[j]
+        scaled[j] = weight * row[j]
+
+
+@compiled
+def begin_visits(state: LowRankState) -> None:
+    """Let all rows of W be those of the last cut."""
+    for k in range(state.visits.shape[0]):
+        state.visits[k] = 0
+    begin_turn(state, 0)
+
+
+@compiled
+def begin_turn(state: LowRankState, last: int) -> None:
+    """Let this be the last cut: what it has written is neither turned nor lags behind."""
+    rank = state.directions.shape[1]
+    for i in range(rank):
+        state.lags[last, i] = 0.0
+        for j in range(rank):
+            state.turns[last, i, j] = 0.0
+        state.turns[last, i, i] = 1.0
+    state.extent[CUTS] = last
 
 
 @compiled
@@ -106,7 +184,7 @@ def _(state: LowRankState, kept: float, drift: float, work: LowRankWorkspace) ->
 
     η′ = η/(a² + (1−a²)η), and W′ = a·D′D⁻¹W·R⁻ᵀ with RRᵀ = I + Σₖ wₖwₖᵀ(1−a²)/(a² + (1−a²)ηₖ).
     """
-    cut(state, work)
+    cut(state, True, work)
     shrinkage, rank = math.sqrt(kept), state.directions.shape[1]
     write_inner(state.directions, state.diagonal, kept, drift, state.inner)
     factorise(state.inner, rank)
@@ -118,3 +196,28 @@ def _(state: LowRankState, kept: float, drift: float, work: LowRankWorkspace) ->
         for j in range(rank):
             state.directions[k, j] *= shrinkage * share
     factorise_inner(state)
+
+
+@drift_all.register(LowRankState)
+def _(state: LowRankState, kept: float, drift: float, work: LowRankWorkspace) -> None:
+    """As `drift_all`, but all points go: their sites become columns, exact until they are cut.
+
+    Taken out again, a site would stay in the directions that a cut has made of it, and count twice.
+    """
+    for narrowing in (True, False):
+        for i in range(state.counts[POINTS]):
+            if (state.site_precisions[i] > 0.0) == narrowing:
+                if not has_room(state):
+                    cut(state, True, work)
+                absorb_point(state, i, state.site_precisions[i], state.site_shifts[i], work)
+    for i in range(state.counts[POINTS] - 1, -1, -1):
+        drop_point(state, i, work)  # type: ignore[arg-type]
+    drift_residual(state, kept, drift, work)
+
+
+@compiled
+def has_room(state: LowRankState) -> bool:
+    """Whether one more column fits, of as many non-zeros as a point may have."""
+    n = state.extent[RECENT]
+    fits = state.recent_starts[n] + state.points.shape[1] <= state.recent_places.shape[0]
+    return n + 1 < state.recent_starts.shape[0] and fits

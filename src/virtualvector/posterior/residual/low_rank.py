@@ -12,10 +12,13 @@ from typing import Any
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.low_rank import (
+    add_entries,
     add_rows,
+    add_turned,
     clear_places,
     divide_by_lower,
     gathered_dot,
+    lagging_dot,
     scaled_square,
     scatter_scaled,
     signed_square,
@@ -26,6 +29,7 @@ from virtualvector.posterior.approximation import along, along_point, with_sites
 from virtualvector.posterior.length import restore_length
 from virtualvector.posterior.low_rank_state import (
     COST,
+    CUTS,
     PER_ROW,
     RECENT,
     LowRankState,
@@ -60,6 +64,7 @@ from virtualvector.types import Array
 # that it has seven digits; rounding is cut off at the second.
 _NARROWEST = 1e-8
 _RESOLUTION = 1e-9
+_DENSE = 8  # a vector with non-zeros at one of so many places meets most entries of others
 
 
 @compiled
@@ -81,13 +86,36 @@ def _(state: LowRankState, vector: Sparse, out: Array, work: LowRankWorkspace) -
     for j in range(out.shape[0]):
         out[j] = 0.0
     scatter_scaled(vector.places, vector.values, state.diagonal, work.dense)
-    add_rows(vector.places, work.dense, state.directions, out)
-    for i in range(state.extent[RECENT]):
-        column = recent_column(state, i)
-        out[state.directions.shape[1] + i] = gathered_dot(column.places, column.values, work.dense)
+    if state.directions.shape[1] > 0:
+        last = state.extent[CUTS]
+        add_rows(
+            vector.places, work.dense, state.directions, state.visits, work.by_visit, last, out
+        )
+        add_turned(work.by_visit, state.turns, last, out)
+    if _DENSE * vector.places.shape[0] < state.mean.shape[0]:
+        follow_columns(state, work)
+        add_entries(
+            vector.places, work.dense, work.latest, work.earlier, work.owners, state.recent_values,
+            state.directions.shape[1], out,
+        )  # fmt: skip
+    else:
+        for i in range(state.extent[RECENT]):
+            column, at = recent_column(state, i), state.directions.shape[1] + i
+            out[at] = gathered_dot(column.places, column.values, work.dense)
     clear_places(vector.places, work.dense)
     divide_by_lower(state.inner, n_columns(state), out)
     return variance_of(state, vector, out)
+
+
+@compiled
+def follow_columns(state: LowRankState, work: LowRankWorkspace) -> None:
+    """Find the entries of new columns by their places, too."""
+    for i in range(work.followed[0], state.extent[RECENT]):
+        for k in range(state.recent_starts[i], state.recent_starts[i + 1]):
+            work.earlier[k] = work.latest[state.recent_places[k]]
+            work.owners[k] = i
+            work.latest[state.recent_places[k]] = k + 1
+    work.followed[0] = state.extent[RECENT]
 
 
 @compiled
@@ -101,7 +129,19 @@ def variance_of(state: LowRankState, vector: Sparse, product: Array) -> float:
 @residual_mean.register(LowRankState)
 def _(state: LowRankState, vector: Sparse, product: Array) -> float:
     shared = dot_of_row(state.shifts, product, n_columns(state))
-    return gathered_dot(vector.places, vector.values, state.mean) - shared
+    return mean_before(state, vector) - shared
+
+
+@compiled
+def mean_before(state: LowRankState, vector: Sparse) -> float:
+    """The mean aᵀx of a margin, but for what columns share."""
+    mean = gathered_dot(vector.places, vector.values, state.mean)
+    if state.extent[CUTS] > 0:
+        mean -= lagging_dot(
+            vector.places, vector.values, state.diagonal, state.directions, state.visits,
+            state.lags, state.extent[CUTS],
+        )  # fmt: skip
+    return mean
 
 
 @point_mean.register(LowRankState)
@@ -109,7 +149,7 @@ def _(state: LowRankState, i: int) -> float:
     point, shared = sparse_point(state, i), 0.0
     for j in range(n_columns(state)):
         shared += state.shifts[j] * state.products[j, i]
-    return gathered_dot(point.places, point.values, state.mean) - shared
+    return mean_before(state, point) - shared
 
 
 @point_image.register(LowRankState)
@@ -190,14 +230,15 @@ def absorb_sparse(
         append_column(state, vector, precision, growth, work)
     else:
         for k in range(vector.places.shape[0]):
-            add_to_diagonal(state, vector.places[k], precision * vector.values[k] ** 2)
+            taken = -precision * vector.values[k] ** 2
+            known = state.diagonal[vector.places[k]]
+            state.diagonal[vector.places[k]] = without(known, taken)
 
 
 @compiled
-def add_to_diagonal(state: LowRankState, place: int, precision: float) -> None:
-    """Add to η; a negative precision takes what rows have added, and nothing from the prior."""
-    known = state.diagonal[place]
-    state.diagonal[place] = max(known + precision, min(known, 1.0))
+def without(known: float, precision: float) -> float:
+    """η less what is taken from it: what rows have added, and nothing from the prior."""
+    return max(known - precision, min(known, 1.0))
 
 
 @compiled
@@ -262,7 +303,11 @@ def _(state: LowRankState, work: LowRankWorkspace) -> None:
 
 @cut_due.register(LowRankState)
 def _(state: LowRankState, rows: SparseRows, t: int) -> bool:
-    """Whether the columns have cost as much as a cut, or there is no room for those of a row."""
+    """Whether the columns have cost as much as a cut, or there is no room for those of a row.
+
+    A cut writes all rows of W, or as many as the columns have entries; then it looks at each
+    weight, and has its part in the next one that writes all.
+    """
     n = state.extent[RECENT]
     d, rank = state.directions.shape
     most = state.recent_starts.shape[0] - 1
@@ -271,7 +316,9 @@ def _(state: LowRankState, rows: SparseRows, t: int) -> bool:
     full = n + PER_ROW > most or (
         state.recent_starts[n] + PER_ROW * state.points.shape[1] > state.recent_places.shape[0]
     )
-    return full or (n >= rank and state.extent[COST] >= d * (rank + 1) * (rank + 1))
+    per_row = (rank + 1) * (rank + 1)
+    few = state.recent_starts[n] * per_row + d + d * per_row // state.turns.shape[0]
+    return full or (n >= rank and state.extent[COST] >= min(d * per_row, few))
 
 
 @out_of_capacity.register(LowRankState)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from virtualvector.posterior.low_rank import columns_of
+from virtualvector.posterior.low_rank import columns_of, directions_of
 from virtualvector.posterior.low_rank_state import PER_ROW, LowRankState, empty_low_rank_state
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH
 from virtualvector.posterior.residual.pooled import Points
@@ -52,7 +52,7 @@ class Columns(NamedTuple):
         columns, signs = columns_of(state)
         m = len(signs)
         shared = solve_triangular(state.inner[:m, :m], state.shifts[:m], trans="T", lower=True)
-        mean = state.mean - columns @ shared / state.diagonal
+        mean = directions_of(state)[1] - columns @ shared / state.diagonal
         linear = state.diagonal * mean + columns @ (signs * (columns.T @ mean))
         return cls(state.diagonal, columns, signs, linear)
 
@@ -216,7 +216,8 @@ def _write(residual: LowRankResidual, state: LowRankState) -> None:
     state.mean[:], state.diagonal[:], state.directions[:] = residual
     scaled = residual.directions / np.sqrt(residual.diagonal)[:, np.newaxis]
     rank = scaled.shape[1]
-    for name in ("shifts", "signs", "inner", "extent"):
+    for name in ("shifts", "signs", "inner", "extent", "visits", "turns", "lags"):
         getattr(state, name)[:] = 0
+    np.fill_diagonal(state.turns[0], 1.0)
     state.signs[:rank] = 1.0
     state.inner[:rank, :rank] = np.linalg.cholesky(np.eye(rank) + scaled.T @ scaled)

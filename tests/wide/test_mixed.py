@@ -1,0 +1,124 @@
+"""Wide rows, learned by several whose predictions are mixed."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import virtualvector
+from tests.wide.test_classifier import notes, wide
+from virtualvector import ADFClassifier, WideVVMClassifier
+from virtualvector.kernels.calibration import TRUST_IN_MIX
+from virtualvector.wide.mixed import Mixed
+
+NOISES = (0.25, 1.0, 4.0)
+
+
+def stream(n_rows=600, classes=2):
+    rows, labels = wide(n_rows, 80, classes)
+    return sparse.csr_array(rows), labels
+
+
+def said_by_each(rows, labels, rank):
+    """What single learners say of rows, each before it learned the row: the asked one first."""
+    models = [ADFClassifier(margin_noise=1.0, covariance="low-rank", rank=rank)]
+    models += [ADFClassifier(margin_noise=noise, covariance="diagonal") for noise in NOISES]
+    classes = np.unique(labels)
+    return np.array(
+        [model.predict_then_learn(rows, labels, classes=classes).probabilities for model in models]
+    )
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_evidence_is_that_of_the_single_learners(classes):
+    rows, labels = stream(classes=classes)
+    model = WideVVMClassifier(rank=3, scale=False)
+    model.partial_fit(rows, labels, classes=np.unique(labels))
+    of_label = said_by_each(rows, labels, 3)[:, np.arange(len(labels)), labels]
+    found = [expert["evidence"] for expert in model.experts_]
+    np.testing.assert_allclose(found, np.log(of_label).sum(axis=1), rtol=1e-10)
+    assert [expert["margin_noise"] for expert in model.experts_] == [1.0, *NOISES]
+    assert sum(expert["weight"] for expert in model.experts_) == pytest.approx(1.0)
+    assert model.n_awake_ == 4
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_mix_loses_little_more_than_the_best_learner(classes):
+    rows, labels = stream(classes=classes)
+    each = said_by_each(rows, labels, 3)[:, np.arange(len(labels)), labels]
+    model = WideVVMClassifier(rank=3, scale=False)
+    said = model.predict_then_learn(rows, labels, classes=np.unique(labels)).probabilities
+    loss = -np.log(said[np.arange(len(labels)), labels]).sum()
+    best = -np.log(each).sum(axis=1).min()
+    # One of four, and of ways to correct the mix none; what is given away at each row is next to
+    # nothing but for the tenth over the number of rows so far (`kernels/calibration.py`).
+    n = len(labels)
+    given = -np.log1p(-0.1 / (np.arange(n) + 10.0)).sum() + n * 4e-5
+    assert loss <= best + np.log(4.0) - np.log(TRUST_IN_MIX) + given
+    np.testing.assert_allclose(said.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_what_is_known_of_weights_is_what_the_learner_alone_knows():
+    rows, labels = stream()
+    one, other = (WideVVMClassifier(rank=3, mix=mix).fit(rows, labels) for mix in (True, False))
+    assert one.weight_table_ == other.weight_table_
+    assert one.counters_ == other.counters_
+    assert np.abs(one.predict_proba(rows) - other.predict_proba(rows)).max() > 1e-3
+    # A mean and a precision for each of three beside it, and marks.
+    assert one.n_bytes_ - other.n_bytes_ > 3 * 2 * 8 * 81
+
+
+def test_of_two_the_same_one_is_left_out():
+    rows, labels = stream(100)
+    model = WideVVMClassifier(covariance="diagonal").fit(rows, labels)
+    assert [expert["margin_noise"] for expert in model.experts_] == [1.0, 0.25, 4.0]
+
+
+def test_a_third_class_comes_and_no_more_may_come_then():
+    rows, labels = stream(300, classes=3)
+    later = (labels != 2) | (np.arange(300) > 60)
+    rows, labels = rows[later], labels[later]
+    model = WideVVMClassifier(rank=2).partial_fit(rows, labels)
+    assert isinstance(model._posterior, Mixed)
+    assert model._posterior.trust.counts.sum() == pytest.approx(len(labels), abs=2.0)
+    assert np.mean(model.predict(rows) == labels) > 0.6
+    model.close_classes()
+    with pytest.raises(ValueError, match="one of the classes known from the start"):
+        model.partial_fit(rows[:1], [9])
+
+
+def test_a_mix_goes_on_from_a_file_to_the_same_bits(tmp_path):
+    table, labels = notes()
+    model = WideVVMClassifier(rank=2, text_features=["note"], n_hashed=2**10)
+    model.partial_fit(table[:60], labels[:60]).save(tmp_path / "m.vvm")
+    again = virtualvector.load(tmp_path / "m.vvm")
+    for one in (model, again):
+        one.partial_fit(table[60:], labels[60:])
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert again.experts_ == model.experts_
+
+
+def test_more_classes_than_memory_is_there_for_are_learned_alone_and_that_is_said():
+    rows, labels = wide(60, 50, classes=3)
+    wider = sparse.csr_array((60, 2**20 - 50))
+    table = sparse.hstack([sparse.csr_array(rows), wider], format="csr")
+    model = WideVVMClassifier(rank=5).partial_fit(table, labels, classes=[0, 1, 2])
+    assert model.n_awake_ == 1
+    assert model.given_up_ == ["the mix with learners of rank 0"]
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("weights", lambda a: a * 2.0),
+        ("weights", lambda a: a[:2]),
+        ("evidence", lambda a: a + np.inf),
+        ("corrections", lambda a: -a),
+        ("counts", lambda a: a - 1e6),
+    ],
+)
+def test_forged_trust_is_refused(field, change):
+    rows, labels = stream(60)
+    known = WideVVMClassifier(rank=2).fit(rows, labels)._posterior
+    forged = known.trust._replace(**{field: change(getattr(known.trust, field))})
+    with pytest.raises(ValueError, match="expected"):
+        forged.check(4, 2)
