@@ -82,7 +82,7 @@ for delay, shade in zip((0, 100, 1000), ("#92c5de", "#4393c3", "#053061"), stric
     losses = -np.log2(said["Spambase"][delay])
     smooth = np.convolve(losses, window, "valid")
     right.plot(np.arange(250, len(losses) + 1), smooth, color=shade, label=f"{delay:,} rows late")
-right.set(xlabel="rows of Spambase", ylabel="log-loss of the last 250, bits per row", ylim=(0, None))
+right.set(xlabel="rows of Spambase", ylabel="bits per row, last 250", ylim=(0, None))
 right.legend()
 plt.show()
 

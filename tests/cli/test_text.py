@@ -243,7 +243,6 @@ def test_shuffled_sparse_rows_and_texts_are_learned(vvm):
         (("--rank", "3", "--learner", "adf", "--features", "rbf"), "not for --features rbf"),
         (("--text", "review", "--learner", "adf", "--features", "rbf"), "are learned linearly"),
         (("--learner", "vvm", "--margin-noise", "0"), "--margin-noise 0: with a covariance of low"),
-        (("--learner", "vvm", "--half-life", "9"), "expected --buffer-size 0 or --learner adf"),
         (("--text", "revue"), "found no column 'revue' (--text)"),
         (("--text", "kept", "--label", "kept"), "it is also the column of --label"),
         (("--text", "kind", "--categorical", "kind"), "it is also the column of --categorical"),

@@ -58,6 +58,26 @@ def test_means_and_deviations_are_those_of_all_values(sizes, seed):
         assert pooled.missing[column] == sum(map(len, parts)) - len(values)
 
 
+def test_models_of_earlier_versions_whose_rows_all_count_alike_go_on_so():
+    rng = np.random.default_rng(0)
+    parts = [rng.uniform(2.0, 5.0, size=n) for n in (40, 25, 70)]
+    start = Seen(Encoder([False]), 40)
+    start.encoder.counts = np.array([40.0])
+    start.encoder.means, start.encoder.squares = (
+        np.array([of_all(parts[0])]) for of_all in (np.mean, np.var)
+    )
+    shards = []
+    for part in parts[1:]:
+        encoder = start.encoder.twin()
+        encoder.learn([part])
+        shards.append(Seen(encoder, 40 + len(part)))
+    pooled = pooled_encoder(shards, start)
+    values = np.concatenate(parts)
+    assert pooled.counts[0] == len(values)
+    assert pooled.means[0] == pytest.approx(values.mean(), rel=1e-10)
+    assert pooled.squares[0] == pytest.approx(values.var(), rel=1e-8)
+
+
 def test_what_was_long_ago_fades_as_in_one_stream():
     """Ten thousand rows are remembered: a value of before counts (1 − 10⁻⁴)ⁿ times that."""
     rng = np.random.default_rng(0)

@@ -20,6 +20,7 @@ from virtualvector.posterior import (
     predicted_margins,
     with_more_weights,
 )
+from virtualvector.posterior.drift import drift_rows, rows_per_drift
 from virtualvector.posterior.low_rank import columns_of
 from virtualvector.posterior.low_rank_state import (
     CUTS,
@@ -31,6 +32,7 @@ from virtualvector.posterior.low_rank_state import (
 from virtualvector.posterior.low_rank_validation import check_low_rank_state
 from virtualvector.posterior.residual.cut import cut_residual
 from virtualvector.posterior.settings import Strategy
+from virtualvector.posterior.state import EVICTED, POINTS
 
 LEARNERS = {
     "adf": Settings(margin_noise=0.5, buffer_size=0, merge_pairs=0, max_sweeps=1),
@@ -78,6 +80,40 @@ def test_a_rank_of_all_rows_is_the_full_covariance(name):
         np.abs(predicted_margins(state, rows, 0.5) - predicted_margins(full, rows, 0.5)).max()
         < 1e-8
     )
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 0.05])
+def test_with_points_the_gaussian_drifts_as_a_whole_and_they_go(label_noise):
+    settings = LEARNERS["vvm"]._replace(rank=31, half_life=200.0, label_noise=label_noise)
+    every = rows_per_drift(31, 200.0)
+    rows, signs = stream(n_rows=every - 1, noise=0.3)
+    state, _ = learn(empty_low_rank_state(31, settings), rows, signs, settings)
+    assert state.counts[POINTS] > 0
+    kept = 0.5 ** (every / 200.0)
+    covariance = kept * np.linalg.inv(precision_of(state)) + (1.0 - kept) * np.eye(31)
+    mean = np.sqrt(kept) * mean_of(state)
+    drifted = copy_state(state)
+    table = StructTable(low_rank_arguments(drifted, settings, rows[:0], signs[:0]))
+    drift_rows(LowRankAddress(table.address))
+    assert drifted.counts[POINTS] == 0
+    assert drifted.counts[EVICTED] == state.counts[EVICTED] + state.counts[POINTS]
+    check_low_rank_state(drifted, settings)
+    assert np.abs(mean_of(drifted) - mean).max() < 1e-8
+    assert np.abs(np.linalg.inv(precision_of(drifted)) - covariance).max() < 1e-8
+    assert_is_what_it_stands_for(drifted, rows, 0.5)
+
+
+def test_more_points_than_columns_fit_are_cut_while_they_go():
+    settings = LEARNERS["vvm"]._replace(rank=2, half_life=30_000.0, buffer_size=28)
+    every = rows_per_drift(31, 30_000.0)
+    rows, signs = stream(n_rows=3 * every + 20, noise=0.3)
+    state = empty_low_rank_state(31, settings)
+    before, _ = learn(state, rows[: 3 * every - 1], signs[: 3 * every - 1], settings)
+    assert before.counts[POINTS] == 28 > len(state.recent_starts) - 1
+    state, _ = learn(before, rows[3 * every - 1 :], signs[3 * every - 1 :], settings)
+    assert state.counts[POINTS] == 20  # those since the drift
+    check_low_rank_state(state, settings)
+    assert_is_what_it_stands_for(state, rows[:50], 0.5)
 
 
 def test_a_cut_to_a_rank_of_all_rows_loses_nothing():
@@ -269,7 +305,6 @@ def test_points_are_unit_vectors_and_columns_are_sites():
     [
         ({"margin_noise": 0.0}, "margin_noise = 0 "),
         ({"buffer_size": 40}, "room for 41 points of 31 weights"),
-        ({"half_life": 10.0}, "half_life = 10 with buffer_size = 6"),
     ],
 )
 def test_what_a_low_rank_cannot_do_is_refused(change, message):

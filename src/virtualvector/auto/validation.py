@@ -73,7 +73,7 @@ def _check_scales(encoder: Encoder, n_rows: int) -> None:
     """Check what is known of columns of numbers: every row that had a value counted once."""
     counts, means, squares = encoder.counts, encoder.means, encoder.squares
     rows = n_rows - encoder.missing[encoder.column_of_number]
-    observed = rows if encoder.scaling else np.zeros(len(counts))
+    observed = np.asarray(rows if encoder.scaling else np.zeros(len(counts)), float)
     # Models of earlier versions began without giving more weight to the first rows.
     fits = (counts == settled(observed)) | (counts == np.minimum(observed, LONGEST_MEMORY))
     _expect(np.all(fits), "counts of rows")

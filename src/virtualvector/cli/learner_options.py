@@ -262,11 +262,6 @@ class Choice(NamedTuple):
         n_points, why = parameters.get("buffer_size", 0), "with a covariance of low rank"
         if parameters.get("margin_noise") == 0.0:
             raise BadInput(f"--margin-noise 0: {why} there has to be some; expected more than 0.")
-        if n_points and self.half_life is not None:
-            raise BadInput(
-                f"--half-life: {why} nothing is forgotten where there are points; expected "
-                "--buffer-size 0 or --learner adf, or no half-life."
-            )
         is_hashed = any(column.kind in ("text", "category") for column in columns)
         n_weights = 1 + sum(column.n_places or 1 for column in columns)
         if n_points >= n_weights and not is_hashed:

@@ -57,7 +57,7 @@ class VVMClassifier(BayesianLinearClassifier):
         weights, and as much time per row. "low-rank" keeps a precision for each weight, and how
         they hang together along ``rank`` directions: about d·(rank + 3) numbers, for tables that
         are wide and sparse. "diagonal" is rank 0. Both need margin noise, and fewer points than
-        weights; with a half-life, no points.
+        weights; with a half-life, points go at every drift.
     rank : int, default=20
         The number of those directions: more of them, better predictions.
     hedge : bool, default=True

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled, jitable
+from virtualvector.jit.compiled import compiled, dispatched, jitable
 from virtualvector.kernels.inverse_adf import inverse_adf
 from virtualvector.kernels.likelihood import matched_site
 from virtualvector.posterior.approximation import drop_point, invalidate, reproject
@@ -88,6 +88,15 @@ def take_out_points(state: State, work: Workspace) -> None:
             drop_point(state, i, work)
 
 
+@dispatched
+def drift_all(state: State, kept: float, drift: float, work: Workspace) -> None:
+    """Let q̃ drift as the Gaussian that it is, and points keep their share of it."""
+    absorb_all(state, work)
+    drift_residual(state, kept, drift, work)
+    fade_points(state, kept, drift, work)
+    take_out_points(state, work)
+
+
 @compiled
 def drift_rows(address: int) -> None:
     """Let the weights drift for as many rows as `rows_per_drift` says.
@@ -100,10 +109,7 @@ def drift_rows(address: int) -> None:
     decay = rows * math.log(2.0) / settings.half_life
     kept, drift = math.exp(-decay), -math.expm1(-decay)  # a² and 1 − a², with all digits
     before = state.counts[POINTS]
-    absorb_all(state, work)
-    drift_residual(state, kept, drift, work)
-    fade_points(state, kept, drift, work)
-    take_out_points(state, work)
+    drift_all(state, kept, drift, work)
     state.counts[EVICTED] += before - state.counts[POINTS]
     reproject(state, work)
     work.unfinished[DRIFT] = 0

@@ -190,11 +190,6 @@ def check_low_rank(n_weights: int, settings: Settings) -> None:
             f"found room for {min(most_points(settings), 2**31)} points of {n_weights} weights; "
             "expected fewer points than weights, or covariance='full'"
         )
-    if settings.half_life < np.inf and settings.buffer_size > 0:
-        raise ValueError(
-            f"found half_life = {settings.half_life:g} with buffer_size = {settings.buffer_size} "
-            "and a covariance of low rank; expected buffer_size=0, or covariance='full'"
-        )
 
 
 class SparseRows(NamedTuple):

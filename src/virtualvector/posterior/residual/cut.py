@@ -25,7 +25,8 @@ from virtualvector.kernels.low_rank import (
     write_turned,
 )
 from virtualvector.kernels.triangular import dot
-from virtualvector.posterior.approximation import reproject
+from virtualvector.posterior.approximation import drop_point, reproject
+from virtualvector.posterior.drift import drift_all
 from virtualvector.posterior.low_rank_state import (
     COST,
     CUTS,
@@ -34,8 +35,9 @@ from virtualvector.posterior.low_rank_state import (
     LowRankState,
     LowRankWorkspace,
 )
-from virtualvector.posterior.residual.full import drift_residual
+from virtualvector.posterior.residual.full import absorb_point, drift_residual
 from virtualvector.posterior.residual.low_rank import follow_columns, n_columns, without
+from virtualvector.posterior.state import POINTS
 from virtualvector.posterior.workspace import parts_at
 from virtualvector.types import Array
 
@@ -194,3 +196,28 @@ def _(state: LowRankState, kept: float, drift: float, work: LowRankWorkspace) ->
         for j in range(rank):
             state.directions[k, j] *= shrinkage * share
     factorise_inner(state)
+
+
+@drift_all.register(LowRankState)
+def _(state: LowRankState, kept: float, drift: float, work: LowRankWorkspace) -> None:
+    """As `drift_all`, but all points go: their sites become columns, exact until they are cut.
+
+    Taken out again, a site would stay in the directions that a cut has made of it, and count twice.
+    """
+    for narrowing in (True, False):
+        for i in range(state.counts[POINTS]):
+            if (state.site_precisions[i] > 0.0) == narrowing:
+                if not has_room(state):
+                    cut(state, True, work)
+                absorb_point(state, i, state.site_precisions[i], state.site_shifts[i], work)
+    for i in range(state.counts[POINTS] - 1, -1, -1):
+        drop_point(state, i, work)  # type: ignore[arg-type]
+    drift_residual(state, kept, drift, work)
+
+
+@compiled
+def has_room(state: LowRankState) -> bool:
+    """Whether one more column fits, of as many non-zeros as a point may have."""
+    n = state.extent[RECENT]
+    fits = state.recent_starts[n] + state.points.shape[1] <= state.recent_places.shape[0]
+    return n + 1 < state.recent_starts.shape[0] and fits
