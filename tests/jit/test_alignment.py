@@ -1,6 +1,9 @@
 import gc
+import subprocess
+import sys
 
 import numpy as np
+import pytest
 
 from virtualvector.jit.alignment import aligned_copies, aligned_zeros
 
@@ -43,3 +46,13 @@ def test_copies_in_memory_that_was_used_have_what_they_are_copies_of():
     assert np.array_equal(copies[0], numbers)
     assert np.array_equal(copies[1], places)
     assert copies[1].dtype == places.dtype
+
+
+@pytest.mark.processes
+def test_memory_that_is_held_until_the_interpreter_ends_is_no_trouble():
+    held = (
+        "import sys; from virtualvector.jit.alignment import aligned_zeros; "
+        f"sys.held = aligned_zeros(({LARGE},)); held = aligned_zeros(({LARGE},))"
+    )
+    ended = subprocess.run([sys.executable, "-c", held], capture_output=True, check=True)
+    assert ended.stderr == b""

@@ -29,10 +29,14 @@ class _Block:
         self._memory = memory
         self.__array_interface__ = memory.__array_interface__
 
-    def __del__(self) -> None:
-        _spare.append(self._memory)
-        while sum(memory.size for memory in _spare) > _MOST_SPARE:
-            del _spare[0]
+    def __del__(self, spare: list[Array] = _spare, most: int = _MOST_SPARE) -> None:
+        # These are names of its own, because those of a module go when the interpreter ends.
+        spare.append(self._memory)
+        try:
+            while sum(memory.size for memory in spare) > most:
+                del spare[0]
+        except IndexError:  # another thread was faster
+            pass
 
 
 def _memory(size: int, clear: bool) -> Array:
