@@ -18,18 +18,20 @@ from virtualvector.streams.bad_input import BadInput
 SECONDS = 1.0  # between two looks at whether anyone is there
 TIMEOUT = "10s"  # to find a scheduler
 PATIENCE = 30.0  # seconds without any worker
+DASKS = ("distributed", "tornado")  # loggers
 
 
 @contextmanager
 def connected(cluster: OnCluster) -> Iterator[Client]:
     """Connect to a cluster, or start one; raise `BadInput` if that cannot be."""
+    silence_logs()
     if cluster.scheduler is None:
         with (
             LocalCluster(
                 n_workers=cluster.workers,
                 threads_per_worker=1,
                 dashboard_address=":0",
-                silence_logs=logging.CRITICAL,
+                silence_logs=logging.CRITICAL,  # of the workers
             ) as workers,
             Client(workers) as client,
         ):
@@ -44,6 +46,18 @@ def connected(cluster: OnCluster) -> Iterator[Client]:
         ) from error
     with client:
         yield _checked(client)
+
+
+def silence_logs() -> None:
+    """Let what becomes of a cluster be told in a line of ours alone, also while it is closed.
+
+    Dask's loggers have handlers of their own; what a cluster silences by itself it lets speak again
+    before all of its connections are gone.
+    """
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in DASKS:
+            for handler in logger.handlers:
+                handler.setLevel(logging.CRITICAL)
 
 
 def _checked(client: Client) -> Client:
