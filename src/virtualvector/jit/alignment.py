@@ -17,7 +17,7 @@ from virtualvector.types import Array
 
 _LINE = 64  # bytes
 _ENTRY = 8
-_LARGE, _MOST_SPARE = 2**17, 2**24  # entries: of a block, and of all that are kept for later
+_LARGE, _MOST_SPARE = 2**17, 2**23  # entries: of a block, and of all that are kept for later
 
 _spare: list[Array] = []
 
