@@ -38,6 +38,7 @@ def test_evidence_is_that_of_the_single_learners(classes):
     np.testing.assert_allclose(found, np.log(of_label).sum(axis=1), rtol=1e-10)
     assert [expert["margin_noise"] for expert in model.experts_] == [1.0, *NOISES]
     assert sum(expert["weight"] for expert in model.experts_) == pytest.approx(1.0)
+    assert [expert["rank"] for expert in model.experts_] == [model.rank_, *(0 for _ in NOISES)]
     assert model.n_awake_ == 4
 
 

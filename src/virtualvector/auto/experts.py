@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -166,6 +166,19 @@ def describe(expert: Expert) -> str:
     if expert.detail != 1:
         words.append(f"detail {expert.detail}")
     return ", ".join(words)
+
+
+def described(told: Mapping[str, Any]) -> str:
+    """Return the same of an expert as ``experts_`` tells of it, with its rank if it has one.
+
+    Examples
+    --------
+    >>> from virtualvector.auto.experts import Expert, described
+    >>> described(Expert(None, 1.0)._asdict() | {"rank": 20, "weight": 0.5})
+    'linear, s² 1, rank 20'
+    """
+    words = describe(Expert(**{name: told[name] for name in Expert._fields}))
+    return f"{words}, rank {told['rank']}" if "rank" in told else words
 
 
 def operations(expert: Expert, n_weights: int) -> float:

@@ -192,11 +192,11 @@ def _strongest(point: Any, names: list[str]) -> str:
 
 
 def _print_experts(experts: list[dict[str, Any]]) -> None:
-    from virtualvector.auto.experts import Expert, describe
+    from virtualvector.auto.experts import described
 
     rows = [
         [
-            describe(Expert(**{name: expert[name] for name in Expert._fields})),
+            described(expert),
             f"{expert['weight']:.4f}",
             f"{expert['evidence']:.1f}",
             "awake" if expert["awake"] else "asleep",

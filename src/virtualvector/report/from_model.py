@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.auto.experts import Expert, describe
+from virtualvector.auto.experts import described
 from virtualvector.auto.history import in_words
 from virtualvector.evaluation.tally import Tally
 from virtualvector.posterior.reduction.score import divergence_score
@@ -44,7 +44,7 @@ def of_model(
     ]
     experts = [
         {
-            "expert": describe(Expert(*(expert[name] for name in Expert._fields))),
+            "expert": described(expert),
             "weight": expert["weight"],
             "awake": expert["awake"],
         }

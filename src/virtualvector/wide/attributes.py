@@ -103,15 +103,16 @@ class WideAttributes(BaseEstimator):
             eviction=self.eviction,
         )
         weights, evidence = [1.0], [float(sum(s.sums[LOG_EVIDENCE] for s in known.states))]
-        experts = [expert]
+        experts, ranks = [expert], [known.settings.rank]
         if isinstance(known, Mixed):
             weights, evidence = known.trust.weights.tolist(), known.trust.evidence.tolist()
             alone = expert._replace(buffer_size=0, merge_pairs=0, eviction="divergence")
             noises = [other.settings.margin_noise for other in known.others]
             experts += [alone._replace(margin_noise=noise) for noise in noises]
+            ranks += [other.settings.rank for other in known.others]
         return [
-            each._asdict() | {"evidence": e, "weight": w, "awake": True}
-            for each, e, w in zip(experts, evidence, weights, strict=True)
+            each._asdict() | {"rank": rank, "evidence": e, "weight": w, "awake": True}
+            for each, rank, e, w in zip(experts, ranks, evidence, weights, strict=True)
         ]
 
     @property
