@@ -191,13 +191,19 @@ def write_leading(gram: Array, n: int, basis: Array, other: Array, rest: Array) 
             _write_cholesky_row(gram, n, basis, m, pivot, rest)
     orthonormalise(basis, n)
     for _ in range(_SWEEPS):
-        for m in range(size):
-            for i in range(n):
-                other[m, i] = dot_of_row(gram[i], basis[m], n)
+        write_images(gram, n, basis, other)
         for m in range(size):
             for i in range(n):
                 basis[m, i] = other[m, i]
         orthonormalise(basis, n)
+
+
+@compiled
+def write_images(gram: Array, n: int, basis: Array, out: Array) -> None:
+    """Write Gq in rows, for the rows q of a basis."""
+    for m in range(basis.shape[0]):
+        for i in range(n):
+            out[m, i] = dot_of_row(gram[i], basis[m], n)
 
 
 @compiled
@@ -295,11 +301,8 @@ def add_squares(rows: Array, scaled: Array, n: int, out: Array) -> None:
 @compiled
 def write_projected(gram: Array, n: int, basis: Array, other: Array, out: Array) -> None:
     """Write the lower triangle of QᵀGQ. Rows of the basis are the columns of Q."""
-    size = basis.shape[0]
-    for m in range(size):
-        for i in range(n):
-            other[m, i] = dot_of_row(gram[i], basis[m], n)
-    for m in range(size):
+    write_images(gram, n, basis, other)
+    for m in range(basis.shape[0]):
         for q in range(m + 1):
             out[m, q] = dot_of_row(basis[m], other[q], n)
 
