@@ -145,11 +145,14 @@ class Team:
 
         After an error no other is begun.
         """
+        if self._others is None:
+            for task in tasks:
+                task()
+            return
         left = deque(tasks)
-        others = []
-        if self._others is not None:  # each is woken once, however many tasks there are
-            n_others = min(self.n_threads, len(left)) - 1
-            others = [self._others.submit(_do, left) for _ in range(n_others)]
+        # Each is woken once, however many tasks there are.
+        n_others = min(self.n_threads, len(left)) - 1
+        others = [self._others.submit(_do, left) for _ in range(n_others)]
         try:
             _do(left)
         finally:

@@ -21,6 +21,8 @@ AT_ONCE = 8 * BLOCK  # rows that are looked at before they are predicted; bounds
 
 def predict(committee: Committee, inputs: Array) -> Array:
     """Return the mixed probability of each class; a row's does not depend on other rows."""
+    if len(committee.classes) == 1:  # there is nothing to ask
+        return np.ones((len(inputs), 1))
     room = committee.feature_space.n_inputs
     n_used = _inputs_used(inputs, room)
     if not n_used.any():
@@ -111,7 +113,7 @@ def learn(
         if before is not None:
             of_known = predict(before, inputs[start : start + 1]) if len(known) else None
             working.become(methodcaller("welcome", new))
-        at = np.searchsorted(classes, working.classes)
+        at = np.searchsorted(classes, working.classes) if may_be_new else slice(None)
         predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], team)
         if listen is not None:
             listen(working.opinions, stop - start, powers[rows])
