@@ -24,18 +24,18 @@ _spare: list[Array] = []
 
 
 class _Block:
-    """Memory of arrays; if it is large, kept for later once the last of them is gone."""
+    """Memory of arrays that were made here."""
 
     def __init__(self, memory: Array) -> None:
         self._memory = memory
         self.__array_interface__ = memory.__array_interface__
 
-    def __del__(
-        self, spare: list[Array] = _spare, large: int = _LARGE, most: int = _MOST_SPARE
-    ) -> None:
+
+class _LargeBlock(_Block):
+    """Memory that is kept for later once the last array in it is gone."""
+
+    def __del__(self, spare: list[Array] = _spare, most: int = _MOST_SPARE) -> None:
         # These are names of its own, because those of a module go when the interpreter ends.
-        if self._memory.size < large:
-            return
         spare.append(self._memory)
         try:
             while sum(memory.size for memory in spare) > most:
@@ -46,16 +46,18 @@ class _Block:
 
 def _memory(size: int, clear: bool) -> Array:
     """Return that many entries in one block; zeros, if they are to be clear."""
-    for k in range(len(_spare) - 1, -1, -1) if size >= _LARGE else ():
+    if size < _LARGE:
+        return np.asarray(_Block(np.zeros(size) if clear else np.empty(size)))
+    for k in range(len(_spare) - 1, -1, -1):
         with suppress(IndexError):  # another thread was faster
             if _spare[k].size == size:
                 memory = _spare.pop(k)
                 if memory.size == size:
                     if clear:
                         memory[:] = 0.0
-                    return np.asarray(_Block(memory))
+                    return np.asarray(_LargeBlock(memory))
                 _spare.append(memory)
-    return np.asarray(_Block(np.zeros(size) if clear else np.empty(size)))
+    return np.asarray(_LargeBlock(np.zeros(size)))
 
 
 def aligned_zeros(*shapes: tuple[int, ...]) -> list[Array]:
@@ -116,7 +118,7 @@ def copied_for_later(arrays: Iterable[Any]) -> Callable[[], list[Any]]:
     arrays = list(arrays)
     block = arrays[0].base
     of_one = all(array.base is block and array.flags.c_contiguous for array in arrays)
-    if not of_one or type(getattr(block, "base", None)) is not _Block:
+    if not of_one or not isinstance(getattr(block, "base", None), _Block):
         copies = _aligned((array.shape for array in arrays), clear=False)
         for k, array in enumerate(arrays):
             copies[k] = copies[k].view(array.dtype)
