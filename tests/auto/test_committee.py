@@ -8,11 +8,12 @@ from virtualvector.auto import decisions, learning
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import FEWEST
 from virtualvector.auto.drift import DriftDetector
-from virtualvector.auto.experts import DEFAULT, Expert, affordable_frequencies, usual_budget
+from virtualvector.auto.experts import DEFAULT, affordable_frequencies, usual_budget
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.auto.working import WorkingCommittee
 from virtualvector.concurrency import Team
 from virtualvector.kernels import calibration
+from virtualvector.learners.expert import Expert
 from virtualvector.posterior import WHOLE, Settings, empty_state, gaussian, learn, with_more_weights
 
 TWO = np.array([0, 1])

@@ -7,22 +7,24 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import Expert, usual_budget
+from virtualvector.auto.experts import usual_budget
 from virtualvector.auto.online import Known
 from virtualvector.auto.plan import ENOUGH, plan
 from virtualvector.auto.predictions import PredictsTables
+from virtualvector.auto.saving import SavesCommittee
 from virtualvector.auto.stage import Stage
-from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
 from virtualvector.concurrency import learned_whole
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.statistics import statistics_for
 from virtualvector.features.tables import Columns
 from virtualvector.learners.columns import CONSTRAINT, ERROR
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
     as_learned,
@@ -31,13 +33,12 @@ from virtualvector.learners.validation import (
     checked_labels,
 )
 from virtualvector.learners.weights import BALANCED, Repetitions, Visits
-from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
 
 
-class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
+class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -144,12 +145,6 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
 
-    _learned: ClassVar[dict[str, Any]] = {
-        "committee": Committee,
-        "encoder": Encoder,
-        "categorical": list[bool],
-    }
-
     def __init__(
         self,
         *,
@@ -199,6 +194,9 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         with learned_whole(self) as twin:
             twin._forget()
             twin._validate_params()
+            if issparse(X):
+                twin._let_wide("fit", X, y, sample_weight)
+                return self
             columns, labels = twin._checked(X, y)
             repeated = Repetitions.of(
                 sample_weight, twin.class_weight, labels, np.unique(labels), balance=True
@@ -213,8 +211,10 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
 
         Parameters
         ----------
-        X : data frame, dict of columns, or array-like of shape (n_rows, n_columns)
-            Numbers, times and categories, nan or None where missing.
+        X : data frame, dict of columns, sparse table or array-like of shape (n_rows, n_columns)
+            Numbers, times and categories, nan or None where missing. If the first table is a sparse
+            one of `scipy.sparse`, of any width, linear experts of low rank learn as in
+            `WideVVMClassifier`, and no row is ever written out; later ones may be arrays, too.
         y : array-like of shape (n_rows,)
             The class of each row.
         classes : array-like, optional
@@ -231,6 +231,9 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         if sample_weight is None and self._learn_table_of_one(X, y, classes):
             return self
         with learned_whole(self) as twin:
+            if twin._takes_as_sparse(X):
+                twin._let_wide("partial_fit", X, y, classes, sample_weight)
+                return self
             columns, labels, repeated = twin._more(X, y, classes, sample_weight)
             twin._learn(columns.values, labels, repeated.visits(None, twin._at_once))
         return self
@@ -271,6 +274,11 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.0, 0.4], [0.6, 0.0, 0.4]]
         """
         with learned_whole(self) as twin:
+            if twin._takes_as_sparse(X):
+                predicted: Predictions = twin._let_wide(
+                    "predict_then_learn", X, y, classes, sample_weight
+                )
+                return predicted
             if classes is None and twin._route is None:
                 classes = y
             columns, labels, repeated = twin._more(X, y, classes, sample_weight)
@@ -293,6 +301,9 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         """
         with learned_whole(self) as twin:
             check_is_fitted(twin)
+            if twin._wide is not None:
+                twin._let_wide("close_classes")
+                return self
             twin._go_on()
             if len(twin.classes_) < 2:
                 raise ValueError(
@@ -304,7 +315,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         return self
 
     def _forget(self) -> None:
-        for name in ("_route", "_categorical", "classes_"):
+        for name in ("_route", "_wide", "_categorical", "classes_"):
             self.__dict__.pop(name, None)
 
     def _more(
@@ -368,13 +379,3 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=self._route is None)
         return columns, checked_labels(y, len(columns.values[0]))
-
-    def _check_learned(self) -> Labels:
-        check_encoder(self._encoder, self._categorical, self.n_features_in_, self._committee.n_rows)
-        if self._encoder.scaling != bool(self.scale):
-            raise ValueError(f"found scale={self.scale!r}; expected what was learned with")
-        names = ("experts", "n_frequencies", "budget", "random_state")
-        check_parameters(self._committee, **{name: getattr(self, name) for name in names})
-        check_committee(self._committee, self._encoder)
-        classes = self._committee.classes
-        return checked_classes(classes) if len(classes) else classes

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import Expert
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 
 PATIENCE = 400  # rows that all experts have, from the start or an alarm, to show what they can

@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
-from virtualvector.auto.validation import check_room
+from virtualvector.auto.sparse import LearnsSparseTables
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns
 from virtualvector.learners.columns import ADD
 from virtualvector.learners.online import TakesRows
+from virtualvector.learners.sparse_rows import sparse_table
 from virtualvector.learners.validation import as_learned, checked_labels
 from virtualvector.types import Labels
 from virtualvector.values import Marks, is_missing
 
 
-class CommitteeRows(TakesRows):
+class CommitteeRows(LearnsSparseTables, TakesRows):
     """What `AutoVVMClassifier` does with a row, and where the committee is kept."""
 
     _route: OnlineCommittee | None = None
@@ -69,6 +71,8 @@ class CommitteeRows(TakesRows):
         return read.numbers if read is not None and route.is_plain else read
 
     def _as_table(self, x: Any) -> Any:
+        if issparse(x) or (self._wide is not None and isinstance(x, Mapping)):
+            return sparse_table(x, self.__dict__.get("n_features_in_", 0))
         names = self.__dict__.get("feature_names_in_")
         if not isinstance(x, Mapping):
             row = np.asarray(x)
@@ -129,8 +133,3 @@ class CommitteeRows(TakesRows):
     @property
     def _encoder(self) -> Encoder:
         return self._known.encoder
-
-    def _take(self, learned: dict[str, Any]) -> None:
-        check_room(learned["encoder"])
-        self._known = Known(learned["committee"], learned["encoder"])
-        self._categorical = learned["categorical"]

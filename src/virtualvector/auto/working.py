@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from virtualvector.auto.committee import BLOCK, SHARE, Committee
+from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import end_block
 from virtualvector.auto.history import History, HistoryEntry
-from virtualvector.auto.pool import Pool
 from virtualvector.auto.views import Views
 from virtualvector.concurrency import Team
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.mixing import SHARE
 from virtualvector.kernels.opinions import Opinions, opinions_for
 from virtualvector.kernels.views import PARTS
+from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import Engine, State, copied_for_later, copy_state
 from virtualvector.posterior.ensemble import (
