@@ -83,25 +83,31 @@ def figures(stream: Stream, predictions: Predictions) -> dict[str, float | None]
         "rows": len(stream.y),
         **measured,
         "microseconds": 1e6 * predictions.seconds / len(stream.y),
-        "calibration_if_right": calibration_if_right(probabilities),
+        **_calibration_by_chance(probabilities, measured["calibration_error"]),
         "best_expert": predictions.best_expert,
         "n_experts": predictions.n_experts,
     }
 
 
-def calibration_if_right(probabilities: Array) -> float | None:
-    """Return the mean calibration error of who gives these probabilities, and is right.
+def calibration_if_right(probabilities: Array) -> Array:
+    """Return calibration errors of who gives these probabilities, and is right: one of each draw.
 
-    In 15 bins of a few rows each, frequencies differ from probabilities by chance. None for long
-    streams, where they do by little.
+    In 15 bins of a few rows each, frequencies differ from probabilities by chance.
     """
     n_rows, n_classes = probabilities.shape
-    if n_rows >= CALIBRATED_ROWS:
-        return None
     random, below = np.random.default_rng(0), np.cumsum(probabilities, axis=1)[:, :-1]
     drawn = ((random.random((n_rows, 1)) > below).sum(axis=1) for _ in range(DRAWS))
     classes = np.arange(n_classes)
-    return float(np.mean([calibration_error(each, probabilities, classes) for each in drawn]))
+    return np.array([calibration_error(each, probabilities, classes) for each in drawn])
+
+
+def _calibration_by_chance(probabilities: Array, measured: float) -> dict[str, float]:
+    """Return the mean of these, and the share of them that is below what was measured."""
+    errors = calibration_if_right(probabilities)
+    return {
+        "calibration_if_right": float(errors.mean()),
+        "calibration_quantile": float(np.mean(errors < measured)),
+    }
 
 
 def mean_ranks(table: pd.DataFrame) -> pd.Series:
@@ -124,6 +130,7 @@ def print_auto(results: pd.DataFrame) -> None:
     auto = results[results["learner"] == "AutoVVM"].set_index("stream")
     table = pd.DataFrame({"rows": auto["rows"], "calibration": auto["calibration_error"]})
     table["if right"] = auto["calibration_if_right"].astype(float)
+    table["quantile"] = auto["calibration_quantile"].astype(float)
     table["as asked"] = (table["calibration"] <= CALIBRATED) | (table["rows"] < CALIBRATED_ROWS)
     if auto["best_expert"].notna().all():
         best, n_experts = auto["best_expert"].astype(float), auto["n_experts"].astype(float)

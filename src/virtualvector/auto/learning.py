@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from operator import methodcaller
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto.committee import BLOCK, Committee
+from virtualvector.auto.first_rows import Replay
 from virtualvector.auto.working import WorkingCommittee, opinions_of
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.opinions import Opinions, conclude_at
@@ -17,6 +18,7 @@ from virtualvector.posterior import WHOLE
 from virtualvector.types import Array, Labels
 
 AT_ONCE = 8 * BLOCK  # rows that are looked at before they are predicted; bounds the memory
+NO_REPLAYS: Mapping[int, Replay] = {}
 
 
 def predict(committee: Committee, inputs: Array) -> Array:
@@ -87,6 +89,7 @@ def learn(
     pool: ThreadPoolExecutor | None = None,
     powers: Array = WHOLE,
     listen: Callable[[Opinions, int, Array], None] | None = None,
+    replays: Mapping[int, Replay] = NO_REPLAYS,
 ) -> tuple[Committee, Array]:
     """Learn rows; also return what was said of each before, one column per class.
 
@@ -94,7 +97,8 @@ def learn(
     a class has probability 0 until it is known. Decisions fall after certain numbers of rows,
     however the stream is cut into calls. Of a row with a power, all likelihoods are raised to
     it; it is one row all the same. If someone is to ``listen``, they hear what is said of some
-    rows at a time, and nothing is decided: shards leave that to who puts them together.
+    rows at a time, and nothing is decided: shards leave that to who puts them together. After some
+    numbers of rows all experts begin anew with ``replays`` of the rows so far.
     """
     may_be_new = committee.takes_new_classes
     classes = np.union1d(committee.classes, labels) if may_be_new else committee.classes
@@ -102,7 +106,7 @@ def learn(
     predicted = np.zeros((len(inputs), len(classes)))
     n_used = np.maximum.accumulate(_inputs_used(inputs, committee.feature_space.n_inputs))
     working, start = WorkingCommittee(committee, decides=listen is None), 0
-    for stop in _stops(committee, labels, n_used):
+    for stop in sorted({*_stops(committee, labels, n_used), *replays}):
         rows = slice(start, stop)
         if n_used[start] > working.inputs.shape[1]:
             working.become(methodcaller("wide_enough", n_used[start]))
@@ -121,6 +125,8 @@ def learn(
             if of_known is not None:
                 predicted[start, np.searchsorted(classes, known)] = of_known[0]
             known = np.union1d(known, new) if len(known) else new
+        if stop in replays:
+            working.replay(replays[stop], pool)
         start = stop
     return working.known(copied=False), predicted
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.first_rows import encode
 from virtualvector.auto.learning import learn, predict
 from virtualvector.features.encoder import Encoder
 from virtualvector.learners.weights import Visits
@@ -67,11 +68,31 @@ class Stage:
         self, cells: list[Any], labels: Labels, some: Visits, pool: ThreadPoolExecutor | None
     ) -> Array:
         if some.learned:
-            inputs = self.narrowed(self.encoder.learn(cells, labels[some.which]))
-            self.committee, predictions = learn(
-                self.committee, inputs, labels[some.which], pool, some.powers
-            )
+            observed = labels[some.which]
+            if self.committee.first_rows is not None:
+                return self._learn_first(cells, observed, some.powers, pool)
+            inputs = self.narrowed(self.encoder.learn(cells, observed))
+            self.committee, predictions = learn(self.committee, inputs, observed, pool, some.powers)
             return predictions
         if len(self.committee.classes) == 0:
             return np.zeros((len(cells[0]), 0))
         return predict(self.committee, self.narrowed(self.encoder.scale(cells)))
+
+    def _learn_first(
+        self, cells: list[Any], labels: Labels, powers: Array, pool: ThreadPoolExecutor | None
+    ) -> Array:
+        """Learn rows of which some are among the first of all, which are replayed in between."""
+        committee = self.committee
+        before, classes = committee.first_rows, committee.classes
+        assert before is not None
+        if committee.takes_new_classes:
+            classes = np.union1d(classes, labels) if len(classes) else np.unique(labels)
+            moved = np.searchsorted(classes, committee.classes)
+            before = before._replace(observed=moved[before.observed])
+        observed = np.searchsorted(classes, labels)
+        encoded = encode(self.encoder, before, cells, observed, powers, classes)
+        committee, predictions = learn(
+            committee, encoded.inputs, labels, pool, powers, replays=encoded.replays
+        )
+        self.committee = replace(committee, first_rows=encoded.rows)
+        return predictions

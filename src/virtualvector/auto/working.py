@@ -12,6 +12,7 @@ import numpy as np
 
 from virtualvector.auto.committee import BLOCK, SHARE, Committee
 from virtualvector.auto.decisions import end_block
+from virtualvector.auto.first_rows import FirstRows, Replay
 from virtualvector.auto.history import History, HistoryEntry
 from virtualvector.auto.pool import Pool
 from virtualvector.auto.views import Views
@@ -139,6 +140,11 @@ class WorkingCommittee:
         return self._at.views.inputs
 
     @property
+    def first_rows(self) -> FirstRows | None:
+        """Those kept so far, while they are to be replayed."""
+        return self._at.committee.first_rows
+
+    @property
     def opinions(self) -> Opinions:
         """What was said of the last rows."""
         return self._at.opinions
@@ -154,6 +160,30 @@ class WorkingCommittee:
 
         If that is interrupted, some experts may have learned what others have not.
         """
+        at, n = self._at, len(inputs)
+        self._learn_apart(inputs, labels, powers, pool)
+        end_rows(at.address, n)
+        self.settle()
+        return at.opinions.predicted[:n]
+
+    def replay(self, rows: Replay, pool: ThreadPoolExecutor | None = None) -> None:
+        """Let all experts begin anew with rows that came before; whom to trust stays as it was.
+
+        If that is interrupted, it has to be done again.
+        """
+        at = self._at
+        awake = np.flatnonzero(at.committee.awake)
+        for e, of_expert in zip(awake, at.engines, strict=True):
+            (prior,) = at.committee.feature_space.prior(at.committee.experts[e], None).states
+            for each in of_expert:
+                each.begin_anew(prior)
+        at.readdress()
+        self._learn_apart(*rows, pool)
+
+    def _learn_apart(
+        self, inputs: Array, labels: Labels, powers: Array, pool: ThreadPoolExecutor | None
+    ) -> None:
+        """Let each expert learn rows; nothing is made of what they say."""
         at, n = self._at, len(inputs)
         rows = at.views.inputs[:n]
         rows[:] = 0.0
@@ -172,10 +202,7 @@ class WorkingCommittee:
             list(pool.map(begin_rows, *parts))
             list(pool.map(methodcaller("learn", n), at.longest_first))
         at.readdress()
-        end_rows(at.address, n)
         self._powers[:n] = 1.0
-        self.settle()
-        return at.opinions.predicted[:n]
 
     def learn_row(self) -> bool:
         """Learn the row that was written; if that was interrupted, go on with it.

@@ -12,6 +12,7 @@ from virtualvector.persistence.errors import Misfit
 from virtualvector.persistence.upgrade_committee import (
     with_counts,
     with_first_columns,
+    with_first_rows,
     with_pool,
     with_reach,
     with_views,
@@ -79,6 +80,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state, arrays = with_counts(with_ranks(with_first_columns(state)), arrays)
     if format < 8:
         state, arrays = with_turns(state, arrays)
+    if format < 9:
+        state = with_first_rows(state)
     return state, arrays
 
 
