@@ -23,8 +23,9 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baselines import LEARNERS, Array, Learner, Predictions
+from chance import by_chance
 from streams import HELD_OUT, STREAMS, Stream, load
-from virtualvector.evaluation import calibration_error, measure
+from virtualvector.evaluation import measure
 
 LEAST = 1e-6
 WARM_UP_ROWS = 50
@@ -37,7 +38,6 @@ MEASURES = {
 }
 CALIBRATED, CALIBRATED_ROWS = 0.03, 2000  # what is asked of AutoVVM, on streams this long
 SHARE_OF_FOREST = 0.2
-DRAWS = 200  # of the labels of a stream, to see how far off one is who is right
 
 
 def fingerprint(stream: Stream) -> str:
@@ -83,30 +83,9 @@ def figures(stream: Stream, predictions: Predictions) -> dict[str, float | None]
         "rows": len(stream.y),
         **measured,
         "microseconds": 1e6 * predictions.seconds / len(stream.y),
-        **_calibration_by_chance(probabilities, measured["calibration_error"]),
+        **by_chance(probabilities, measured["calibration_error"]),
         "best_expert": predictions.best_expert,
         "n_experts": predictions.n_experts,
-    }
-
-
-def calibration_if_right(probabilities: Array) -> Array:
-    """Return calibration errors of who gives these probabilities, and is right: one of each draw.
-
-    In 15 bins of a few rows each, frequencies differ from probabilities by chance.
-    """
-    n_rows, n_classes = probabilities.shape
-    random, below = np.random.default_rng(0), np.cumsum(probabilities, axis=1)[:, :-1]
-    drawn = ((random.random((n_rows, 1)) > below).sum(axis=1) for _ in range(DRAWS))
-    classes = np.arange(n_classes)
-    return np.array([calibration_error(each, probabilities, classes) for each in drawn])
-
-
-def _calibration_by_chance(probabilities: Array, measured: float) -> dict[str, float]:
-    """Return the mean of these, and the share of them that is below what was measured."""
-    errors = calibration_if_right(probabilities)
-    return {
-        "calibration_if_right": float(errors.mean()),
-        "calibration_quantile": float(np.mean(errors < measured)),
     }
 
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from baselines import Learner, Predictions
-from online import LEAST, ask, calibration_if_right, figures, main, mean_ranks, print_auto
+from chance import calibration_if_right
+from online import LEAST, ask, figures, main, mean_ranks, print_auto
 from streams import Stream
 
 STREAM = Stream("small", np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"]))
