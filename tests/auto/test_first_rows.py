@@ -170,8 +170,8 @@ def test_a_call_that_is_interrupted_in_a_replay_leaves_no_trace(monkeypatch):
     model = few().partial_fit(X[:10], y[:10], classes=[0, 1])
     before, replay = contents_of(model), WorkingCommittee.replay
 
-    def interrupted(self, rows, pool=None):
-        replay(self, rows, pool)
+    def interrupted(self, rows, team):
+        replay(self, rows, team)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(WorkingCommittee, "replay", interrupted)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 
 import virtualvector
 from virtualvector import AutoVVMClassifier, Expert
@@ -138,8 +137,3 @@ def test_experts_that_were_asked_for_are_given_up_from_the_end():
     (kept, _), _ = planned(400, 400_000.0, experts=experts)
     assert 0 < len(kept) < 4
     assert [experts.index(expert) for expert in kept] == sorted(map(experts.index, kept))
-
-
-def test_a_sparse_table_is_refused_with_who_takes_it():
-    with pytest.raises(TypeError, match=r"Sparse data was passed.*WideVVMClassifier"):
-        AutoVVMClassifier().fit(csr_array(np.eye(4)), [0, 1, 0, 1])

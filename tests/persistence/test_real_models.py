@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.persistence.nasty_streams import LABELS, NOISES, ROWS, learners
 from virtualvector import ADFClassifier, AutoVVMClassifier, VVMClassifier, persistence
-from virtualvector.auto.experts import Expert
+from virtualvector.learners.expert import Expert
 from virtualvector.persistence.mixin import contents_of
 
 

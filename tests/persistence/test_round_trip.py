@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 import virtualvector
 from tests.persistence.model_examples import EXAMPLES, every_example, stream
 from virtualvector import ADFClassifier, VVMClassifier, persistence
-from virtualvector.auto.experts import Expert
+from virtualvector.learners.expert import Expert
 from virtualvector.persistence.mixin import contents_of
 
 

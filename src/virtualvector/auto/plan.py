@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 from virtualvector.auto.experts import (
     FEWEST_FREQUENCIES,
-    Expert,
     affordable_frequencies,
-    describe,
     n_posteriors,
     operations,
     usual_budget,
 )
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.features.encoder import Encoder
+from virtualvector.learners.expert import Expert, describe
 
 EXCESS = 3.0  # times the budget that all together may take before the worst fall asleep
 FEWEST = 3  # experts to have before rows are narrowed for them: one alone may be too bold
@@ -165,7 +164,7 @@ def given_up(
 
     Examples
     --------
-    >>> from virtualvector.auto.experts import Expert
+    >>> from virtualvector.learners.expert import Expert
     >>> from virtualvector.auto.feature_space import FeatureSpace
     >>> from virtualvector.auto.plan import given_up
     >>> both = [Expert(None, 1.0), Expert(0.5, 0.1)]

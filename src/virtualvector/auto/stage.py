@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from virtualvector.auto.committee import Committee
 from virtualvector.auto.first_rows import encode
 from virtualvector.auto.learning import learn, predict
+from virtualvector.auto.working import WorkingCommittee
+from virtualvector.concurrency import Team
 from virtualvector.features.encoder import Encoder
 from virtualvector.learners.weights import Visits
 from virtualvector.types import Array, Labels
@@ -26,14 +25,14 @@ class Stage:
     ----------
     encoder : Encoder
         Makes inputs of cells; it is changed.
-    committee : Committee
-        Learns them; it is replaced.
+    working : WorkingCommittee
+        Learns them.
     narrowed : callable
         Makes inputs as narrow as the committee has them.
     """
 
     encoder: Encoder
-    committee: Committee
+    working: WorkingCommittee
     narrowed: Callable[[Array], Array]
 
     def learn(
@@ -50,39 +49,34 @@ class Stage:
         end, if ``predict``; otherwise nothing.
         """
         parts = []
-        with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
+        with Team(n_jobs) as team:
             for some in visits:
                 predictions = self._visit(
-                    [values[some.which] for values in columns], labels, some, pool
+                    [values[some.which] for values in columns], labels, some, team
                 )
                 if predict:
-                    parts.append((some, predictions[some.first], self.committee.classes))
-        classes = self.committee.classes
+                    parts.append((some, predictions[some.first], self.working.classes))
+        classes = self.working.classes
         whole = np.zeros((len(labels) if predict else 0, len(classes)))
         for some, predictions, known in parts:
             rows = np.arange(len(labels))[some.which][some.first]
             whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = predictions
         return whole
 
-    def _visit(
-        self, cells: list[Any], labels: Labels, some: Visits, pool: ThreadPoolExecutor | None
-    ) -> Array:
+    def _visit(self, cells: list[Any], labels: Labels, some: Visits, team: Team) -> Array:
         if some.learned:
             observed = labels[some.which]
-            if self.committee.first_rows is not None:
-                return self._learn_first(cells, observed, some.powers, pool)
+            if self.working.committee.first_rows is not None:
+                return self._learn_first(cells, observed, some.powers, team)
             inputs = self.narrowed(self.encoder.learn(cells, observed))
-            self.committee, predictions = learn(self.committee, inputs, observed, pool, some.powers)
-            return predictions
-        if len(self.committee.classes) == 0:
+            return learn(self.working, inputs, observed, team, some.powers)
+        if len(self.working.classes) == 0:
             return np.zeros((len(cells[0]), 0))
-        return predict(self.committee, self.narrowed(self.encoder.scale(cells)))
+        return predict(self.working.known, self.narrowed(self.encoder.scale(cells)))
 
-    def _learn_first(
-        self, cells: list[Any], labels: Labels, powers: Array, pool: ThreadPoolExecutor | None
-    ) -> Array:
+    def _learn_first(self, cells: list[Any], labels: Labels, powers: Array, team: Team) -> Array:
         """Learn rows of which some are among the first of all, which are replayed in between."""
-        committee = self.committee
+        committee = self.working.committee
         before, classes = committee.first_rows, committee.classes
         assert before is not None
         if committee.takes_new_classes:
@@ -91,8 +85,8 @@ class Stage:
             before = before._replace(observed=moved[before.observed])
         observed = np.searchsorted(classes, labels)
         encoded = encode(self.encoder, before, cells, observed, powers, classes)
-        committee, predictions = learn(
-            committee, encoded.inputs, labels, pool, powers, replays=encoded.replays
+        predictions = learn(
+            self.working, encoded.inputs, labels, team, powers, replays=encoded.replays
         )
-        self.committee = replace(committee, first_rows=encoded.rows)
+        self.working.keep(encoded.rows)
         return predictions

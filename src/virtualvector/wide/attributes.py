@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.experts import Expert
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.wide import WideEncoder
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import LowRankState, mean_of
 from virtualvector.posterior.low_rank import low_rank_margins
