@@ -213,3 +213,18 @@ def test_first_rows_that_cannot_be_are_refused(name, change, tmp_path):
     path.write_bytes(changed(content, arrays=lambda a: a.update({place: change(a[place])})))
     with pytest.raises(ValueError, match="found what cannot have been learned"):
         load(path)
+
+
+def test_experts_of_low_rank_replay_as_well():
+    X, y = walking(LAST + 2)
+    experts = (Expert(None, 1.0, rank=2), Expert(None, 3.0, rank=0))
+    whole = AutoVVMClassifier(experts=experts).partial_fit(X, y, classes=[0, 1])
+    model = AutoVVMClassifier(experts=experts).partial_fit(X[:1], y[:1], classes=[0, 1])
+    for row, label in zip(X[1:], y[1:], strict=True):
+        model.learn_one(row, label)
+    assert contents_of(model) == contents_of(whole)
+    full = AutoVVMClassifier(experts=LINEAR).partial_fit(X[:8], y[:8], classes=[0, 1])
+    same = AutoVVMClassifier(experts=(Expert(None, 1.0, rank=8),))
+    same.partial_fit(X[:8], y[:8], classes=[0, 1])
+    means = [[row["mean"] for row in each.weight_table_] for each in (full, same)]
+    np.testing.assert_allclose(*means, rtol=1e-9)

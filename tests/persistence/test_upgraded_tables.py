@@ -10,8 +10,11 @@ from virtualvector.persistence.document import from_bytes, to_bytes
 
 
 def as_format_8(document, arrays):
-    """Take from a document of a committee the rows that it keeps since format 9."""
-    for path in (document["state"]["committee"].pop("first_rows") or {}).values():
+    """Take from a document of a committee what format 9 brought."""
+    committee = document["state"]["committee"]
+    for expert in (*document["parameters"]["experts"], *committee["at_start"]):
+        del expert["rank"]
+    for path in (committee.pop("first_rows") or {}).values():
         del arrays[path]
 
 
@@ -125,6 +128,7 @@ def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
     path = tmp_path / "m.vvm"
     model.save(path)
     document, arrays = from_bytes(path.read_bytes())
+    as_format_8(document, arrays)
     del document["parameters"]["new_columns"], document["state"]["encoder"]["n_first"]
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     with pytest.raises(persistence.BadModelFile, match="an expert with reach; expected none"):
@@ -145,10 +149,13 @@ def test_first_rows_of_files_before_format_9_are_not_replayed(tmp_path):
     path = tmp_path / "m.vvm"
     model.save(path)
     document, arrays = from_bytes(path.read_bytes())
+    for expert in (*document["parameters"]["experts"], *document["state"]["committee"]["at_start"]):
+        del expert["rank"]
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     with pytest.raises(persistence.BadModelFile, match="first rows; expected none before format 9"):
         persistence.read(path)
-    as_format_8(document, arrays)
+    for place in document["state"]["committee"].pop("first_rows").values():
+        del arrays[place]
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     again = persistence.read(path).model
     np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
@@ -157,3 +164,21 @@ def test_first_rows_of_files_before_format_9_are_not_replayed(tmp_path):
     replayed = model.partial_fit(rows[20:32], labels[20:32])
     assert went_on.n_seen_ == replayed.n_seen_ == 32
     assert went_on.weight_table_ != replayed.weight_table_
+
+
+def test_experts_of_files_before_format_9_have_full_covariances(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    labels = (rows[:, 0] > 0).astype(int)
+    model = AutoVVMClassifier(experts=[Expert(None, 1.0), Expert(None, 3.0)])
+    path = tmp_path / "m.vvm"
+    model.partial_fit(rows, labels).save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(document | {"format": 8}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="an expert with rank; expected none before"):
+        persistence.read(path)
+    as_format_8(document, arrays)
+    path.write_bytes(to_bytes(document | {"format": 8}, arrays))
+    again = persistence.read(path).model
+    assert [expert["rank"] for expert in again.experts_] == [None] * len(model.experts_)
+    assert again.experts == [Expert(None, 1.0), Expert(None, 3.0)]
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.experts import usual_budget
 from virtualvector.auto.online import Known
-from virtualvector.auto.plan import ENOUGH, plan
+from virtualvector.auto.plan import plan
 from virtualvector.auto.predictions import PredictsTables
 from virtualvector.auto.saving import SavesCommittee
 from virtualvector.auto.stage import Stage
@@ -58,7 +58,8 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
         at the start; by default 1.5 million and 15,000 more for each column, which takes about 0.15
         ms, but no more than 4 million, and in proportion more for more than three classes. The
         more, the better curved boundaries are met. Memory is about 12 bytes for each. Experts that
-        do not fit are not made; rows too wide for three are sketched: `given_up_` says so.
+        do not fit are not made; where not even three do, there are some with precisions of low rank
+        instead of covariances: `given_up_` says so.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
     n_frequencies : int, optional
@@ -355,11 +356,11 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
         most = statistics_for(n_classes)
         encoder = Encoder(columns.categorical, bool(self.scale), columns.times, most)
         self._categorical = columns.categorical
-        usual = usual_budget(len(columns.categorical), n_classes)
-        budget = float(usual if self.budget is None else self.budget)
-        enough, seed = ENOUGH if self.experts is None else 0, int(self.random_state)
+        common = usual_budget(len(columns.categorical), n_classes)
+        budget = float(common if self.budget is None else self.budget)
+        usual, seed = self.experts is None, int(self.random_state)
         wanted = self._wanted(encoder)
-        planned = plan(wanted, encoder, n_classes, budget, self.n_frequencies, seed, enough)
+        planned = plan(wanted, encoder, n_classes, budget, self.n_frequencies, seed, usual)
         self._known = Known(Committee.start(*planned, classes), encoder)
         self.classes_ = self._committee.classes
 

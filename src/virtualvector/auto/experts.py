@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from virtualvector.learners.expert import Expert
+from virtualvector.posterior.low_rank_state import columns_between_cuts
 
 FEWEST_FREQUENCIES, MOST_FREQUENCIES = 20, 1000
 _MOST_USUAL = 4e6  # of the usual budget, for up to four classes
@@ -15,11 +16,22 @@ STARTING_SHARE = 0.6  # of the budget, for all experts together; the rest is for
 def operations(expert: Expert, n_weights: int) -> float:
     """Return about how many multiplications a posterior takes to predict and learn a row.
 
-    What does not depend on its size takes as long as some.
+    What does not depend on its size takes as long as some. Of low rank, by the time that a row
+    without zeros takes: one by one its entries take as long as a hundred multiplications of a
+    covariance, and each column of W two more, of which half that there is room for are there in the
+    mean; and by the memory of what columns have to do with each other.
     """
     points = expert.buffer_size + 1 if expert.buffer_size else 0
-    forgetting = 0.0 if expert.half_life is None else 4.0 * n_weights**2.5 / expert.half_life**0.5
-    return 3e3 + 2.0 * n_weights**2 + 250.0 * points**2 + forgetting
+    fixed = 3e3 + 250.0 * points**2
+    if expert.rank is None:
+        forgets = 0.0 if expert.half_life is None else 4.0 * n_weights**2.5 / expert.half_life**0.5
+        return fixed + 2.0 * n_weights**2 + forgets
+    between = columns_between_cuts(n_weights, expert.rank, expert.buffer_size)
+    forgets = 0.0
+    if expert.half_life is not None:
+        forgets = 16.0 * (n_weights / expert.half_life) ** 0.5 * (expert.rank + 1) ** 2
+    in_the_mean, most = expert.rank + 0.5 * between, expert.rank + between
+    return fixed + (100.0 + 2.0 * in_the_mean) * n_weights + 2.0 * most**2 + forgets
 
 
 def n_posteriors(n_classes: int) -> int:

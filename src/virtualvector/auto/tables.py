@@ -133,7 +133,8 @@ class TakesTables(CommitteeRows):
             return
         committee, encoder = self._known
         encoder = encoder.with_columns(columns.kinds[-len(columns.new) :], committee.n_rows)
-        check_affordable(encoder, committee.feature_space, len(committee.classes))
+        rank = committee.at_start[0].rank
+        check_affordable(encoder, committee.feature_space, len(committee.classes), rank)
         self.feature_names_in_ = np.array([*self.feature_names_in_, *columns.new], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self._categorical = list(encoder.categorical)

@@ -61,8 +61,11 @@ def check_parameters(
 
 
 def _is_part(some: Sequence[Expert], all_: Sequence[Expert]) -> bool:
+    """Whether these are some of all, in their order, maybe of a rank that was not asked for."""
     others = iter(all_)
-    return all(expert in others for expert in some)
+    return all(
+        any(other in (expert, expert._replace(rank=None)) for other in others) for expert in some
+    )
 
 
 def check_committee(committee: Committee, encoder: Encoder) -> None:

@@ -17,8 +17,9 @@ from virtualvector.auto.views import Views
 from virtualvector.concurrency import Team
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
+from virtualvector.kernels.likelihood import write_probabilities
 from virtualvector.kernels.mixing import SHARE
-from virtualvector.kernels.opinions import Opinions, opinions_for
+from virtualvector.kernels.opinions import Opinions, conclude_at, opinions_for
 from virtualvector.kernels.views import PARTS
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -35,6 +36,7 @@ from virtualvector.posterior.ensemble import (
     begin_rows,
     end_rows,
     learn_one_row,
+    look_at_one_row,
     predict_one_row,
 )
 from virtualvector.types import Array, Labels
@@ -85,6 +87,7 @@ class _Place:
             sight=views.table,
             opinions=self.opinions,
             posteriors=self.addresses,
+            of_low_rank=np.array([each.is_of_low_rank for each in self.all], np.int64),
             positives=np.array(positives * len(engines), np.int64),
             firsts=np.arange(len(engines) + 1) * len(positives),
             margins=np.zeros(n_classes if n_classes > 2 else 1),
@@ -92,6 +95,7 @@ class _Place:
         )
         self._table = StructTable(table)
         self.address = self._table.address
+        self.some_of_low_rank = any(each.is_of_low_rank for each in self.all)
         self.decided = committee.n_rows  # rows after which it was decided who is awake
         self.due: Committee | None = None  # what was decided then, until it is done
 
@@ -249,7 +253,21 @@ class WorkingCommittee:
         if self._predict_one is None:
             self._predict_one = entry(predict_one_row, int)
         at = self._at
-        return at.opinions.predicted[0].copy() if self._predict_one(at.address) else None
+        predict = self._predict_in_turn if at.some_of_low_rank else self._predict_one
+        return at.opinions.predicted[0].copy() if predict(at.address) else None
+
+    def _predict_in_turn(self, address: int) -> bool:
+        """As `predict_one_row`, by one kernel for each posterior: there are those of low rank."""
+        at = self._at
+        if not look_at_one_row(address):
+            return False
+        n_margins = len(at.committee.classes) if len(at.committee.classes) > 2 else 1
+        for e, of_expert in enumerate(at.engines):
+            margins = np.array([each.predict() for each in of_expert[:n_margins]])
+            noise = of_expert[0].settings.label_noise
+            write_probabilities(margins, noise, at.opinions.of_experts[e, 0])
+        conclude_at(StructTable(at.opinions).address, 1, False)
+        return True
 
     def settle(self) -> None:
         """Do what is left to do: the row under way, and decisions at the end of a block."""

@@ -40,6 +40,9 @@ class Expert(NamedTuple):
     reach : float, default=1.0
         Deviations up to which numbers count as they are, in proportion; without Fourier features
         only, and of numbers that were scaled.
+    rank : int, optional
+        The directions along which it keeps how weights hang together, beside a precision of each;
+        None: their full covariance.
 
     Examples
     --------
@@ -66,10 +69,12 @@ class Expert(NamedTuple):
     columns: int = 0
     squares: bool = False
     reach: float = 1.0
+    rank: int | None = None
 
     def settings(self) -> Settings:
         """Return how its posterior learns."""
-        noise = Noise(self.label_noise, self.margin_noise, self.half_life)
+        rank = Settings().rank if self.rank is None else int(self.rank)
+        noise = Noise(self.label_noise, self.margin_noise, self.half_life, rank)
         return presets.vvm(
             noise,
             self.buffer_size,
@@ -122,9 +127,14 @@ def check_expert(expert: Expert) -> None:
         raise ValueError(f"found squares with bandwidth = {bandwidth!r}; expected None")
     if not (1.0 <= expert.reach < math.inf and (expert.reach == 1.0 or bandwidth is None)):
         raise ValueError(f"found reach = {expert.reach!r}; expected 1, or more without a bandwidth")
-    for name in ("buffer_size", "merge_pairs", "columns"):
+    for name in ("buffer_size", "merge_pairs", "columns", *(["rank"] * (expert.rank is not None))):
         if not isinstance(getattr(expert, name), Integral):
             raise ValueError(f"found {name} = {getattr(expert, name)!r}; expected a whole number")
+    if expert.rank is not None and (expert.rank < 0 or expert.margin_noise == 0.0):
+        raise ValueError(
+            f"found rank = {expert.rank!r} and margin_noise = {expert.margin_noise!r}; expected "
+            "neither a rank below 0 nor one without margin noise, or None"
+        )
     check_settings(expert.settings())
 
 
@@ -161,17 +171,18 @@ def describe(expert: Expert) -> str:
         words.append(f"half-life {expert.half_life:.10g}")
     if expert.detail != 1:
         words.append(f"detail {expert.detail}")
+    if expert.rank is not None:
+        words.append(f"rank {expert.rank}")
     return ", ".join(words)
 
 
 def described(told: Mapping[str, Any]) -> str:
-    """Return the same of an expert as ``experts_`` tells of it, with its rank if it has one.
+    """Return the same of an expert as ``experts_`` tells of it.
 
     Examples
     --------
     >>> from virtualvector.learners.expert import Expert, described
-    >>> described(Expert(None, 1.0)._asdict() | {"rank": 20, "weight": 0.5})
+    >>> described(Expert(None, 1.0, rank=20)._asdict() | {"weight": 0.5})
     'linear, s² 1, rank 20'
     """
-    words = describe(Expert(**{name: told[name] for name in Expert._fields}))
-    return f"{words}, rank {told['rank']}" if "rank" in told else words
+    return describe(Expert(**{name: told[name] for name in Expert._fields}))

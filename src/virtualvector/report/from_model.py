@@ -85,6 +85,7 @@ def _divergence_kept(model: AutoVVMClassifier | WideVVMClassifier) -> dict[str, 
         divergence_score(state)
         for posterior in model._committee.posteriors
         for state in posterior.states
+        if posterior.settings.rank < 0  # of low rank a Gaussian is not written out
     )
     return {"divergence_score": kept}
 
