@@ -31,7 +31,7 @@ LEARNERS = {
 WORKERS = (1, 2, 8, 64, 512)
 ROWS = (10**6, 10**8)
 NETWORK = 1e9  # bytes a second
-# Learning a span; pooling, and sending out the model, which is done in every fourth round only.
+# Learning a span; pooling, and sending out the model, which is done in every eighth round only.
 TASKS_PER_SHARD, TASKS_PER_ROUND = 1, 2
 _SHARDS = (2, 8, 32)
 _ROWS_HERE = 1600

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, AutoVVMClassifier, Expert, VVMClassifier, pool
@@ -12,6 +13,7 @@ from virtualvector.datasets import load_spambase
 from virtualvector.kernels import calibration
 from virtualvector.kernels.calibration import add_log_likelihoods, correct
 from virtualvector.kernels.log_pool import log_pool
+from virtualvector.posterior.state import ROWS
 
 FEW = [Expert(None, 1.0), Expert(None, 1.0, label_noise=0.02, buffer_size=3), Expert(0.5, 0.1)]
 
@@ -64,8 +66,9 @@ def test_an_expert_of_low_rank_alone_is_pooled_as_the_learner_that_it_is(points)
     tables = [table(seed, 80) for seed in range(3)]
     alone = {"experts": [Expert(None, 0.5, buffer_size=points, rank=2)], "scale": False}
     committees = [AutoVVMClassifier(**alone).partial_fit(*each) for each in tables]
-    how = {"margin_noise": 0.5, "merge_pairs": 0, "covariance": "low-rank", "rank": 2}
-    learners = [VVMClassifier(points, **how).partial_fit(*each) for each in tables]
+    how = {"margin_noise": 0.5, "covariance": "low-rank", "rank": 2}
+    of_such = VVMClassifier(points, merge_pairs=0, **how) if points else ADFClassifier(**how)
+    learners = [clone(of_such).partial_fit(*each) for each in tables]
     rows, _ = table(9, 50)
     expected = pool(learners).predict_proba(rows)
     assert np.array_equal(pool(committees).predict_proba(rows), expected)
@@ -158,19 +161,69 @@ def test_a_committee_that_began_anew_is_refused():
         pool([learned(0, classes=["a", "b"]), changed])
 
 
-def test_categories_that_came_in_another_order_are_refused_unless_there_is_a_common_start():
-    def of(colours, model=None):
-        rows = {"x": np.linspace(0, 1, len(colours)), "colour": colours}
-        model = AutoVVMClassifier(experts=FEW, n_frequencies=10) if model is None else model
-        return model.partial_fit(rows, ["a", "b"] * (len(colours) // 2))
+def of_colours(colours, seed=0, experts=FEW, model=None):
+    rng = np.random.default_rng(seed)
+    rows = {"x": rng.normal(size=len(colours)), "colour": colours}
+    labels = np.where(rng.random(len(colours)) < [0.3 + 0.1 * len(c) for c in colours], "a", "b")
+    model = AutoVVMClassifier(experts=experts, n_frequencies=10) if model is None else model
+    return model.partial_fit(rows, labels, ["a", "b"] if model._route is None else None)
 
-    reds, blues = ["red", "blue"] * 20, ["blue", "red"] * 21
-    with pytest.raises(ValueError, match="input 1 of categories is 'colour = blue' and 'colour = "):
-        pool([of(reds), of(blues)])
-    starts = [of(reds) for _ in range(3)]
-    together = pool([of(reds, starts[0]), of(blues, starts[1])], common=starts[2])
+
+def test_densities_over_the_same_categories_are_multiplied_in_whatever_order_these_came(tmp_path):
+    linear = [Expert(None, 0.5), Expert(None, 1.0, squares=True)]
+    here = of_colours(["red", "blue"] * 20, experts=linear)
+    there = of_colours(["green", "blue", "red", "blue"] * 12, 1, linear)
+    both = pool([here, there])
+    names = ["colour = green", "colour = blue", "colour = red"]  # of who has learned more
+    assert both._labels(both._encoder)[1:] == names
+    for e, first in enumerate([1, 2]):  # weights of numbers, and of squares, come first
+        n = len(precision_of(both, e)[1])
+        precision, linear_term = np.eye(n), np.zeros(n)
+        for model in (here, there):
+            own, mean = precision_of(model, e)
+            labels = model._labels(model._encoder)[1:]
+            places = [*range(first), *(first + names.index(label) for label in labels), n - 1]
+            kept = [*range(first + len(labels)), len(mean) - 1]  # others have their prior
+            wide, long = np.eye(n), np.zeros(n)
+            wide[np.ix_(places, places)], long[places] = own[np.ix_(kept, kept)], mean[kept]
+            precision += wide - np.eye(n)
+            linear_term += wide @ long
+        found, mean = precision_of(both, e)
+        np.testing.assert_allclose(found, precision, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(mean, np.linalg.solve(precision, linear_term), atol=1e-9)
+    assert saved(both, tmp_path / "one") == saved(pool([there, here]), tmp_path / "other")
+    assert virtualvector.load(tmp_path / "one").n_seen_ == 88  # which passes all checks
+
+
+def test_experts_that_see_categories_by_frequencies_are_those_of_who_has_learned_most(tmp_path):
+    experts = [Expert(None, 1.0), Expert(0.5, 0.1), Expert(0.5, 0.1, columns=1)]
+    here = of_colours(["red", "blue"] * 20, 0, experts)
+    there = of_colours(["blue", "red"] * 30, 1, experts)
+    with pytest.warns(UserWarning, match="model 0 in another .* than to model 1: what 1 of its 3"):
+        both = pool([here, there])
+    posteriors = both._committee.posteriors
+    assert [each.states[0].counts[ROWS] for each in posteriors] == [100, 60, 100]
+    kept, own = posteriors[1].states[0], there._committee.posteriors[1].states[0]
+    np.testing.assert_array_equal(kept.mean, own.mean)
+    both.save(tmp_path / "model.vvm")
+    both = virtualvector.load(tmp_path / "model.vvm")  # which passes all checks
+    both.partial_fit({"x": [0.0], "colour": ["green"]}, ["a"])
+    assert both.n_seen_ == 101
+
+
+def test_a_common_start_that_knows_the_categories_lets_all_experts_be_pooled():
+    starts = [of_colours(["red", "blue"] * 20) for _ in range(3)]
+    here = of_colours(["red", "blue"] * 20, 1, model=starts[0])
+    there = of_colours(["blue", "red"] * 21, 2, model=starts[1])
+    together = pool([here, there], common=starts[2])
     assert together.n_seen_ == 122
     assert together.is_categorical_.tolist() == [False, True]
+
+
+def test_more_categories_than_there_is_room_for_are_refused_by_name():
+    here, there = (of_colours([f"{who}{k}" for k in range(6)] * 8) for who in ("here", "there"))
+    with pytest.raises(ValueError, match=r"has an input for 'colour = \w+', and there is no room"):
+        pool([here, there])
 
 
 def test_a_category_that_came_to_one_model_only_did_not_come_to_the_other():

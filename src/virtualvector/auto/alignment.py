@@ -18,6 +18,8 @@ from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.learners.expert import Expert
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.posterior.low_rank_state import LowRankState
+from virtualvector.posterior.permutation import permuted
 
 
 def some_of(committee: Committee, kept: list[int]) -> Committee:
@@ -99,6 +101,34 @@ def aligned(committee: Committee, experts: Sequence[Expert], n_inputs: int) -> C
             np.flatnonzero(has).tolist(), committee.pool.of(kept)
         ),
     )
+
+
+def reordered(committee: Committee, start: Committee, places: Sequence[int]) -> Committee:
+    """Return a committee whose input k is at ``places[k]``; both have the same experts.
+
+    Exact for who has a weight for each category and sees nothing else of it. Others, who see it by
+    frequencies that go by its place, know what they knew at the start (`sees_by_place`).
+    """
+    order = np.full(committee.feature_space.n_inputs, -1)
+    order[list(places)] = range(len(places))
+    order[order < 0] = range(len(places), len(order))  # of which nothing is known
+
+    def moved(e: int) -> OneVsRest:
+        posterior, expert = committee.posteriors[e], committee.experts[e]
+        if sees_by_place(posterior, expert):
+            return start.posteriors[e]
+        linear, _ = committee.feature_space.linear_part(expert)
+        of_all = np.arange(len(posterior.states[0].mean))
+        of_all[linear] = linear.start + order
+        return posterior.each(lambda state: permuted(state, of_all.tolist()))
+
+    return replace(committee, posteriors=tuple(map(moved, range(len(committee.experts)))))
+
+
+def sees_by_place(posterior: OneVsRest, expert: Expert) -> bool:
+    """Whether what an expert knows of a category cannot be made over to another place."""
+    is_low_rank = isinstance(posterior.states[0], LowRankState)
+    return is_low_rank or (expert.bandwidth is not None and expert.columns != 1)
 
 
 def _origin(expert: Expert, among: Sequence[Expert]) -> Expert:

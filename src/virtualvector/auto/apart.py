@@ -11,13 +11,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.alignment import aligned, heirs, without_forgetful
+from virtualvector.auto.alignment import (
+    aligned,
+    heirs,
+    reordered,
+    sees_by_place,
+    without_forgetful,
+)
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import mean_trust, multiplied, of_classes, with_moment
+from virtualvector.features.categories import SLOTS
 from virtualvector.features.encoder import Encoder
-from virtualvector.features.pooling import Seen, begins_like, check_columns, pooled_encoder
+from virtualvector.features.pooling import (
+    Seen,
+    begins_like,
+    check_columns,
+    places_among,
+    pooled_encoder,
+)
 from virtualvector.learners import pooling
 from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
 
@@ -94,6 +107,11 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
                 f"{name} is of type {type(model).__name__} and others are of type "
                 "AutoVVMClassifier; expected models of one kind"
             )
+        if model._wide is not None:
+            raise TypeError(
+                f"{name} has learned sparse tables, which cannot be pooled; expected committees of "
+                "dense ones"
+            )
         check_is_fitted(model)
     given = [copy(model) for model in given]  # which stay as they are, whatever is learned
     if common is None and len(given) == 1:
@@ -105,33 +123,81 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
     known = [model._known for model in given[: len(models)]]
     start = _start(known) if common is None else given[-1]._known
     _check_news(known, start, names, common_name)
-    _check_inputs([each.encoder for each in known], names, given[0])
+    if given[0]._sketch is not None:  # inputs share weights by their places
+        _check_inputs([each.encoder for each in known], names, given[0])
     result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_, result._categorical = given[0].n_features_in_, given[0]._categorical
     if hasattr(given[0], "feature_names_in_"):
         result.feature_names_in_ = given[0].feature_names_in_
-    result._known = _together(known, start, names)
+    result._known = _together(known, start, names, given[0])
     result.classes_ = result._committee.classes
     _warn_of_scales(known, result._known.encoder, names, given[0])
     return result
 
 
-def _together(known: Sequence[Known], start: Known, names: Sequence[str]) -> Known:
+def _together(
+    known: Sequence[Known], start: Known, names: Sequence[str], model: AutoVVMClassifier
+) -> Known:
     """Return what several know together, of the classes of all."""
     order = sorted(range(len(known)), key=lambda k: _content(known[k]))
+    order.sort(key=lambda k: -_n_alike(known, known[k]))  # inputs are those of the first one
     known, names = [known[k] for k in order], [names[k] for k in order]
     all_ = [start.committee, *(each.committee for each in known)]
     classes = classes_of_all([each.posteriors[0] for each in all_[1:]], names)
     all_ = [of_classes(without_forgetful(each), classes) for each in all_]
     if any(not each.takes_new_classes for each in all_):
         all_ = [each.closed() for each in all_]
+    seen = [Seen(each.encoder, each.committee.n_rows) for each in known]
+    before = Seen(start.encoder, start.committee.n_rows)
+    encoder = pooled_encoder(seen, before, like=known[0].encoder)
     n_inputs = max(each.feature_space.n_inputs for each in all_)
+    if model._sketch is None:
+        n_inputs = (
+            all_[0].feature_space._replace(n_inputs=n_inputs).wider(encoder.n_inputs).n_inputs
+        )
     experts = heirs(all_)
     first, *shards = (aligned(each, experts, n_inputs) for each in all_)
-    seen = [Seen(each.encoder, each.committee.n_rows) for each in known]
-    encoder = pooled_encoder(seen, Seen(start.encoder, start.committee.n_rows))
+    for k, each in enumerate(known):
+        places = _places(each.encoder, encoder, names[k], model)
+        if places != list(range(len(places))):
+            _warn_of_places(shards[k], names[k], names[0])
+            shards[k] = reordered(shards[k], first, places)
     learned = multiplied(shards, first, mean_trust(shards, first))
     return Known(with_moment(learned), encoder)
+
+
+def _n_alike(known: Sequence[Known], one: Known) -> int:
+    """Return how many rows were learned with inputs at the same places as those of one."""
+    alike = (each for each in known if begins_like(each.encoder, one.encoder))
+    return sum(each.committee.n_rows for each in alike)
+
+
+def _places(encoder: Encoder, pooled: Encoder, name: str, model: AutoVVMClassifier) -> list[int]:
+    """Return where the inputs of a model are among those of all, or raise for one that is not."""
+    places = places_among(encoder, pooled)
+    if -1 in places:
+        label = model._labels(encoder)[places.index(-1)]
+        raise ValueError(
+            f"{name} has an input for {label!r}, and there is no room for it beside those of the "
+            f"others: a column has {SLOTS}, and odds of the first class have none; expected models "
+            "that went on from a common one which knew the categories"
+        )
+    return places
+
+
+def _warn_of_places(committee: Committee, name: str, other_name: str) -> None:
+    """Tell who cannot be pooled: features of categories go by the places of these."""
+    both = zip(committee.posteriors, committee.experts, strict=True)
+    n_lost = sum(sees_by_place(posterior, expert) for posterior, expert in both)
+    if n_lost:
+        warnings.warn(
+            f"categories came to {name} in another order than to {other_name}: what {n_lost} of "
+            f"its {len(committee.experts)} experts have learned is left out, as they see "
+            "categories by frequencies that go by this order; the others are pooled. Models that "
+            "go on from a common one which knows the categories have the same.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _start(known: Sequence[Known]) -> Known:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -328,7 +327,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
         declared = None if classes is None or as_they_come else checked_classes(classes)
         first = self._route is None
         self._go_on()
-        if not first and as_they_come and not self._committee.takes_new_classes:
+        if not first and as_they_come and not self._takes_new_classes:
             raise ValueError(
                 "`classes=[]` lets classes come as they come; expected only those known, which "
                 f"were said to be all: {self.classes_.tolist()!r}."
@@ -341,11 +340,16 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
         if first:
             self._start(columns, declared)
         self._add_columns(columns)
-        may_be_new = self._committee.takes_new_classes
+        may_be_new = self._takes_new_classes
         labels = as_learned(labels, self.classes_, may_be_new)
         known = None if may_be_new else self.classes_
         repeated = Repetitions.of(sample_weight, self.class_weight, labels, known, begin=first)
         return columns, labels, repeated
+
+    @property
+    def _takes_new_classes(self) -> bool:
+        """Whether classes may come that were not known from the start."""
+        return self._route is not None and self._route.takes_new_classes
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
         n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
@@ -366,11 +370,11 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
         """Learn rows; return what was said of each before, if that is asked for."""
         route = self._route
         assert route is not None
-        committee, encoder = route.known
-        stage = Stage(copy(encoder), committee, route.narrowed)
+        working, encoder = route.lend()
+        stage = Stage(encoder, working, route.narrowed)
         predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
-        self._known = Known(stage.committee, stage.encoder)
-        self.classes_ = stage.committee.classes
+        self._begin_route(Known(working.committee, encoder)).take_over(working)
+        self.classes_ = working.classes
         return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:

@@ -52,7 +52,7 @@ class CommitteeRows(LearnsSparseTables, TakesRows):
     def _go_on(self) -> None:
         """Get ready to learn a table: no more single rows are learned where others were."""
         if self._route is not None:
-            self._known = self._route.close()
+            self._route.stop()
 
     def _row(self, route: OnlineCommittee, x: Any) -> Any:
         if route.is_plain and not isinstance(x, Mapping):
@@ -116,9 +116,10 @@ class CommitteeRows(LearnsSparseTables, TakesRows):
     def _known(self, known: Known) -> None:
         self._begin_route(known)
 
-    def _begin_route(self, known: Known) -> None:
+    def _begin_route(self, known: Known) -> OnlineCommittee:
         names = tuple(self.__dict__.get("feature_names_in_", ()))
         self._route = OnlineCommittee(known, self._marks, names)
+        return self._route
 
     @property
     def _marks(self) -> Marks:

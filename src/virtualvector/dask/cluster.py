@@ -1,64 +1,23 @@
-"""Rounds on a cluster: tasks are pure functions of a model and some rows.
-
-The client plans, and keeps nothing but the model: it goes out, and comes back after some rounds
-that went on from each other. Rows stay on the workers, which load them when their round has come.
-What a worker that died had done is done again by another, from the same model and rows, to the same
-bits.
-"""
+"""A cluster: who is there, with which versions, and how a task gets there."""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from copy import copy
 from importlib.metadata import version
-from itertools import accumulate, cycle, groupby
-from operator import itemgetter
-from typing import Any, NamedTuple
+from itertools import cycle
+from typing import Any
 
 import dask
-import numpy as np
-from distributed import Client, KilledWorker, default_client, get_worker, wait
+from distributed import Client, KilledWorker, default_client, get_worker
 from distributed.comm import CommClosedError
 
-from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.auto.shards import ended, round_start
-from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
-from virtualvector.dask.recipes import Recipe, Recipes
 from virtualvector.jit.processor import processor
-from virtualvector.learners.rounds import Span, rounds, rows_alone
 
-# Rounds that go on from each other on the cluster, before the model comes to the client: what is
-# lost there is made anew from then on.
-LINKED = 4
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
-
-
-class Outcome(NamedTuple):
-    """What was learned, and what was predicted of rows: a future for each piece, and its rows."""
-
-    model: Any
-    predicted: list[Any]
-    lengths: list[int]
-
-
-class Predicted(NamedTuple):
-    """What was predicted of rows: labels, and probabilities of the classes that were known."""
-
-    labels: Any
-    probabilities: Any
-    classes: Any
-
-    def of_classes(self, classes: Any) -> Any:
-        """Return the probabilities of classes of which some were not known then."""
-        whole = np.zeros((len(self.probabilities), len(classes)))
-        whole[:, np.searchsorted(classes, self.classes)] = self.probabilities
-        return whole
 
 
 class WrongWorker(RuntimeError):
@@ -122,208 +81,10 @@ def client_for(client: Client | None) -> Client:
     return client
 
 
-class Cut(NamedTuple):
-    """Which rows of a piece, and what to call them."""
-
-    start: int
-    stop: int
-    place: str
-
-
-class Start(NamedTuple):
-    """What a shard begins a round with: how many shards there are, and whether it is alone."""
-
-    n_shards: int
-    alone: bool
-
-
-def learned(
-    model: Any,
-    pieces: Sequence[Any],
-    cuts: Sequence[Cut],
-    classes: Any,
-    start: Start | None,
-    expected: dict[str, str],
-) -> Any:
-    """Return a model that has learned rows of some pieces, which may be recipes."""
-    model, classes = _own(model, classes, start, expected)
-    for piece, place in _cut(pieces, cuts):
-        with _saying(place):
-            model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
-        classes = None
-    return model
-
-
-def predicted_then_learned(
-    model: Any,
-    pieces: Sequence[Any],
-    cuts: Sequence[Cut],
-    classes: Any,
-    start: Start | None,
-    expected: dict[str, str],
-) -> tuple[Any, list[Predicted]]:
-    """Return the same, and what was predicted of each row before it was learned."""
-    model, classes = _own(model, classes, start, expected)
-    predicted = []
-    for piece, place in _cut(pieces, cuts):
-        with _saying(place):
-            found = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
-        predicted.append(Predicted(found.labels, found.probabilities, model.classes_))
-        classes = None
-    return model, predicted
-
-
-def _cut(pieces: Sequence[Any], cuts: Sequence[Cut]) -> Iterator[tuple[Piece, str]]:
-    """Yield rows of one piece at a time, and what to call them."""
-    for piece, (start, stop, place) in zip(pieces, cuts, strict=True):
-        rows = piece.loaded() if isinstance(piece, Recipe) else piece
-        yield rows.cut(start, stop), place
-
-
-def prediction(both: tuple[Any, list[Predicted]], k: int) -> Predicted:
-    """Return what was predicted of one of the pieces."""
-    return both[1][k]
-
-
 def known(model: Any, expected: dict[str, str]) -> Any:
     """Return a model as it came to the cluster: lost with a worker, it is there again."""
     check_here(expected)
     return model
-
-
-class Rounds:
-    """Rows of some pieces, learned round by round.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Where.
-    pieces : Pieces
-        What.
-    shards : int
-        Into how many spans a round is cut.
-    """
-
-    def __init__(self, client: Client, pieces: Pieces, shards: int) -> None:
-        self._client, self._pieces, self._shards = client, pieces.pieces, shards
-        self._expected = environment()
-        self._recipes = Recipes(self._pieces)
-        self._loaded: dict[int, Any] = {}
-        lengths = pieces.lengths
-        if lengths is None:
-            lengths = self._of_each(n_rows)
-        self._bounds = list(accumulate(lengths, initial=0))
-        if self._bounds[-1] == 0:
-            raise ValueError("found no rows; expected one at least")
-
-    def runs(self) -> list[Runs]:
-        """Return the classes of each piece, and in which order they come."""
-        return self._of_each(runs_in)
-
-    def _of_each(self, count: Callable[[Piece], Any]) -> list[Any]:
-        """Return something small of every piece; none is kept for that."""
-        lazy = [dask.delayed(count, pure=False)(piece) for piece in self._pieces]
-        with noticing_loss("while they were counted"):
-            found: list[Any] = self._client.gather(self._client.compute(lazy))
-        return found
-
-    def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
-        """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
-        n_seen = 0 if model._route is None else model.n_seen_
-        done = Outcome(model, [], [])
-        common: Any = None
-        under_way: deque[tuple[list[Span], Any]] = deque()
-        decides = isinstance(model, AutoVVMClassifier)
-        plan = rounds(n_seen, self._bounds[-1], self._shards, decides=decides)
-        for number, spans in enumerate(plan):
-            if number % LINKED == 0:
-                done = done._replace(model=self._whole(under_way, done.model))
-                common = self._submit(known, done.model, self._expected)
-            elif len(under_way) > 1:
-                self._ended(*under_way.popleft())
-            alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
-            task = (common, Start(len(spans), alone), classes, predict, done)
-            each = zip(spans, in_turn(self._client), strict=False)
-            shards = [self._shard(span, worker, *task) for span, worker in each]
-            common = self._submit(ended, common, shards)
-            under_way.append((spans, common))
-        return done._replace(model=self._whole(under_way, done.model))
-
-    def _whole(self, under_way: deque[tuple[list[Span], Any]], model: Any) -> Any:
-        """Return what is known once rounds that are under way have ended: a model, if none are."""
-        while under_way:
-            spans, future = under_way.popleft()
-            self._ended(spans, future)
-            if not under_way:
-                with noticing_loss(_from(spans)):
-                    model = future.result()
-        return model
-
-    def _ended(self, spans: list[Span], future: Any) -> None:
-        """Wait for the end of a round, and let go of its rows; what is known stays where it is."""
-        with noticing_loss(_from(spans)):
-            wait(future)
-            if future.status != "finished":
-                future.result()  # which raises
-        self._unload(spans[-1].stop)
-
-    def _shard(
-        self,
-        span: Span,
-        worker: str | None,
-        model: Any,
-        start: Start | None,
-        classes: Any,
-        predict: bool,
-        done: Outcome,
-    ) -> Any:
-        """Return the future of a model that has learned a span."""
-        # What workers load themselves is one task; what is on the cluster goes piece by piece.
-        for is_recipe, group in groupby(
-            self._parts(span), lambda part: isinstance(part[0], Recipe)
-        ):
-            parts = list(group)
-            for some in [parts] if is_recipe else [[part] for part in parts]:
-                pieces, cuts = zip(*some, strict=True)
-                at = worker if is_recipe else None  # others are best learned where they are
-                task = (model, list(pieces), list(cuts), classes, start, self._expected)
-                if predict:
-                    both = self._submit(predicted_then_learned, *task, at=at)
-                    model = self._submit(itemgetter(0), both)
-                    done.predicted.extend(
-                        self._submit(prediction, both, k) for k in range(len(cuts))
-                    )
-                    done.lengths.extend(cut.stop - cut.start for cut in cuts)
-                else:
-                    model = self._submit(learned, *task, at=at)
-                start = classes = None
-        return model
-
-    def _submit(self, function: Any, *arguments: Any, at: str | None = None) -> Any:
-        return submitted(self._client, function, *arguments, at=at)
-
-    def _parts(self, span: Span) -> list[tuple[Any, Cut]]:
-        """Return what a span has of each piece."""
-        k, parts = bisect_right(self._bounds, span.start) - 1, []
-        while k < len(self._pieces) and self._bounds[k] < span.stop:
-            first, last = self._bounds[k : k + 2]
-            start, stop = max(first, span.start) - first, min(last, span.stop) - first
-            if start < stop:
-                place = f"piece {k} of the rows, from its row {start} on"
-                parts.append((self._load(k), Cut(start, stop, place)))
-            k += 1
-        return parts
-
-    def _load(self, k: int) -> Any:
-        """Return how to load a piece, or a future of it."""
-        if k not in self._loaded:
-            recipe = self._recipes.of(self._pieces[k])
-            self._loaded[k] = self._client.compute(self._pieces[k]) if recipe is None else recipe
-        return self._loaded[k]
-
-    def _unload(self, stop: int) -> None:
-        for k in [k for k in self._loaded if self._bounds[k + 1] <= stop]:
-            del self._loaded[k]
 
 
 def submitted(client: Client, function: Any, *arguments: Any, at: str | None = None) -> Any:
@@ -360,31 +121,6 @@ def noticing_loss(when: str) -> Iterator[None]:
             f"the cluster was lost, at the rows of this call {when}; the model is what it was "
             f"before the call ({type(error).__name__}: {' '.join(str(error).split())})"
         ) from error
-
-
-def _own(
-    model: Any, classes: Any, start: Start | None, expected: dict[str, str]
-) -> tuple[Any, Any]:
-    """Return a copy to learn with, as threads of one process share what they are given.
-
-    And the classes that are declared to it, which are for who knows of none.
-    """
-    check_here(expected)
-    model = copy(model if start is None else round_start(model, *start))
-    return model, classes if model._route is None else None
-
-
-def _from(spans: Sequence[Span]) -> str:
-    return f"from row {spans[0].start} on"
-
-
-@contextmanager
-def _saying(place: str) -> Iterator[None]:
-    """Let errors say where the rows are that they count."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from error
 
 
 def check_here(expected: dict[str, str]) -> None:

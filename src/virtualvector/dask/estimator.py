@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.concurrency import TakesTurns, learned_whole
-from virtualvector.dask.cluster import Outcome, Rounds, client_for
+from virtualvector.dask.cluster import client_for
 from virtualvector.dask.pieces import are_in_blocks, is_collection, lazily, pieces_of
+from virtualvector.dask.rounds import Outcome, Rounds
 from virtualvector.learners.validation import checked_classes
 from virtualvector.learners.weights import BALANCED
 from virtualvector.types import ClassWeight, Labels, Predictions

@@ -49,8 +49,10 @@ def check_columns(encoder: Encoder) -> None:
         )
 
 
-def pooled_encoder(shards: Sequence[Seen], start: Seen) -> Encoder:
+def pooled_encoder(shards: Sequence[Seen], start: Seen, like: Encoder | None = None) -> Encoder:
     """Return what shards that went on from a start have seen together.
+
+    Inputs are those of the start, or of one that is given, and behind them what others have more.
 
     Examples
     --------
@@ -73,7 +75,7 @@ def pooled_encoder(shards: Sequence[Seen], start: Seen) -> Encoder:
         pooled.counts, pooled.means, pooled.squares = _scales(shards, start)
     pooled.missing = before.missing + sum(each.missing - before.missing for each in encoders)
     statistics = _counted(encoders, before.statistics)
-    pooled.categories, places = _allotted(encoders, before, statistics)
+    pooled.categories, places = _allotted(encoders, before if like is None else like, statistics)
     pooled.statistics = statistics._replace(places=places)
     pooled.seen = _seen(encoders, pooled)
     return pooled
@@ -147,6 +149,24 @@ def _allotted(
         places[k] = (*own, *range(n_inputs, n_inputs + n_more))
         n_inputs += n_more
     return known, places
+
+
+def places_among(encoder: Encoder, pooled: Encoder) -> list[int]:
+    """Return the place among pooled inputs of each input of an encoder; -1: it has none there.
+
+    Examples
+    --------
+    >>> from virtualvector.features.encoder import Encoder
+    >>> from virtualvector.features.pooling import Seen, places_among, pooled_encoder
+    >>> one, other = Encoder([True]), Encoder([True])
+    >>> _ = one.learn([["red", "blue"]]), other.learn([["blue", "green"]])
+    >>> pooled = pooled_encoder([Seen(one, 2), Seen(other, 2)], Seen(Encoder([True]), 0))
+    >>> places_among(other, pooled)
+    [1, 2]
+    """
+    n_numbers = len(encoder.counts)
+    there = {meaning: n_numbers + k for k, meaning in enumerate(_meanings(pooled))}
+    return [*range(n_numbers), *(there.get(meaning, -1) for meaning in _meanings(encoder))]
 
 
 def begins_like(one: Encoder, other: Encoder) -> bool:

@@ -66,7 +66,8 @@ class Pool(NamedTuple):
         """Return the same, with what is known now of some."""
         mean, covariance = self.mean.copy(), self.covariance.copy()
         mean[some] = pool.mean
-        covariance[np.ix_(some, some)] = pool.covariance
+        places = np.array(some)
+        covariance[places[:, np.newaxis], places] = pool.covariance
         return Pool(mean, covariance)
 
     def joined(self, n_before: int, n_after: int) -> Pool:
