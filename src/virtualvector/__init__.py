@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from virtualvector.jit.garbage import gc_paused
 
 if TYPE_CHECKING:
-    from virtualvector.auto.apart import pool
     from virtualvector.auto.classifier import AutoVVMClassifier
     from virtualvector.baselines import NaturalGradientClassifier, SOGPClassifier
     from virtualvector.features import RandomFourierFeatures
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     )
     from virtualvector.learners.expert import Expert
     from virtualvector.persistence import load
+    from virtualvector.pooling import pool
     from virtualvector.wide.classifier import WideVVMClassifier
 
     __version__: str
@@ -51,7 +51,7 @@ _HOMES = {
     "WideVVMClassifier": "wide.classifier",
     "WindowEPClassifier": "learners",
     "load": "persistence",
-    "pool": "auto.apart",
+    "pool": "pooling",
 }
 
 

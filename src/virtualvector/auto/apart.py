@@ -1,4 +1,4 @@
-"""Models that were learned apart, as one: no row has to be where another is."""
+"""Committees that were learned apart, as one."""
 
 from __future__ import annotations
 
@@ -28,78 +28,19 @@ from virtualvector.features.pooling import (
     Seen,
     begins_like,
     check_columns,
+    other_scale,
     places_among,
     pooled_encoder,
 )
-from virtualvector.learners import pooling
 from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
 
 # Parameters that change nothing of what is learned.
 _NO_PART_OF_IT = ("shuffle", "n_jobs", "new_columns")
-# Columns whose mean is further from that of all than so many deviations, or whose deviation is so
-# many times as large, or as small, are told: their weights then mean something else.
-_FAR, _WIDE = 0.5, 2.0
-
-
-def pool(models: Sequence[Any], common: Any = None) -> Any:
-    """Return one model of what several have learned apart, from rows of their own.
-
-    Hospitals, branches or phones each learn a model and share that, but no row. What each has
-    learned since ``common`` is multiplied with it, as if all rows had been learned by one.
-
-    Exact are the product of the Gaussians, and with `EPClassifier`, or a buffer that holds all
-    rows, the result: it is what EP makes of all rows together. Approximate is what each model did
-    before: it has replaced rows by Gaussians that fit what it knew then, not what all know
-    together. The more each has learned on its own since ``common``, the more that shows; pooling
-    often, and going on from there, is what helps (docs/scaling.md has numbers).
-
-    Of `AutoVVMClassifier` all experts are pooled in this way, and so is the trust in them; the
-    means and deviations of columns add up. But each has scaled its rows by what it had seen: where
-    columns differ between the models, their weights do not mean the same, which is warned of.
-
-    Parameters
-    ----------
-    models : sequence of estimators
-        All of one kind, with the same parameters and columns, without a half-life; ``shuffle`` and,
-        except for `AutoVVMClassifier`, ``random_state`` may differ. Classes that were not declared
-        may have come to some only: the others know them as classes that did not come. No row may
-        have been learned by two of them, which cannot be seen here.
-    common : estimator of the same kind, optional
-        The model that all of them went on from with `partial_fit`, or copies of it. By default each
-        has begun with the prior.
-
-    Returns
-    -------
-    estimator
-        A new model, the same to the last bit in whatever order the models come. It can go on
-        learning. A single model gives a copy of itself.
-
-    Raises
-    ------
-    ValueError
-        If the models do not fit together; the message says what differs.
-
-    Examples
-    --------
-    >>> from virtualvector import VVMClassifier, pool
-    >>> from virtualvector.datasets import load_spambase
-    >>> X, y = load_spambase(return_X_y=True, random_state=0)
-    >>> here = VVMClassifier(margin_noise=1.0).partial_fit(X[:1500], y[:1500], classes=[0, 1])
-    >>> there = VVMClassifier(margin_noise=1.0).partial_fit(X[1500:3000], y[1500:3000], [0, 1])
-    >>> both = pool([here, there])
-    >>> both.n_seen_
-    3000
-    >>> [round(model.score(X[3000:], y[3000:]), 3) for model in (here, there, both)]
-    [0.923, 0.926, 0.93]
-    """
-    return pooled(models, common, [f"model {k}" for k in range(len(models))], "common")
 
 
 def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name: str) -> Any:
-    """Pool models, of whatever kind, that errors call by names."""
+    """Pool models that errors call by names; `virtualvector.pool` describes it."""
     given = [*models, *(() if common is None else (common,))]
-    if not any(isinstance(model, AutoVVMClassifier) for model in given):
-        return pooling.pooled(models, common, names, common_name)
     called = [*names, common_name]
     for model, name in zip(given, called, strict=False):
         if not isinstance(model, AutoVVMClassifier):
@@ -303,24 +244,10 @@ def _warn_of_scales(
     known: Sequence[Known], together: Encoder, names: Sequence[str], model: Any
 ) -> None:
     """Warn if a column is on quite another scale in one model than in all together."""
-    if not together.scaling:
-        return
-    deviation = np.sqrt(together.squares)
+    places = [f"x{k}" for k in range(model.n_features_in_)]
+    labels = together.labels(list(getattr(model, "feature_names_in_", places)))
     for each, name in zip(known, names, strict=True):
-        own = np.sqrt(each.encoder.squares)
-        far = np.abs(each.encoder.means - together.means) > _FAR * deviation
-        other = (own > _WIDE * deviation) | (_WIDE * own < deviation)
-        (which,) = np.nonzero((far | other) & (each.encoder.counts > 0.0))
-        if len(which):
-            places = [f"x{k}" for k in range(model.n_features_in_)]
-            label = together.labels(list(getattr(model, "feature_names_in_", places)))[which[0]]
-            warnings.warn(
-                f"{name} has {label!r} at {each.encoder.means[which[0]]:.3g} ± {own[which[0]]:.3g} "
-                f"and all together at {together.means[which[0]]:.3g} ± {deviation[which[0]]:.3g}"
-                f"{f', and {len(which) - 1} more columns' if len(which) > 1 else ''}: rows were "
-                "scaled by that, so weights do not mean the same. Models that go on from a common "
-                "one have much the same scales.",
-                UserWarning,
-                stacklevel=4,
-            )
+        note = other_scale(each.encoder, together, labels)
+        if note is not None:
+            warnings.warn(f"{name} has {note}", UserWarning, stacklevel=4)
             return

@@ -58,13 +58,13 @@ def pool(
         vvm pool monday/*.vvm --common sunday.vvm --model monday.vvm
     """
     from virtualvector import persistence
-    from virtualvector.auto.apart import pooled
     from virtualvector.cli.checkpoint import make_room
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.mark import marking
     from virtualvector.cli.model_file import class_texts
     from virtualvector.cli.outputs import check_outputs, leaving_room_for
     from virtualvector.cli.summary import write_json
+    from virtualvector.pooling import pooled
 
     read = [*files, *(() if common is None else (common,))]
     check_outputs([], [("--model", model), ("--json", json)], models=read)

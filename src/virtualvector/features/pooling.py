@@ -25,6 +25,10 @@ from virtualvector.features.statistics import Statistics
 from virtualvector.kernels.scaling import EARLY, EARLY_COUNT, LARGEST, LONGEST_MEMORY, settled
 from virtualvector.types import Array, Labels
 
+# Columns whose mean is further from that of all than so many deviations, or whose deviation is so
+# many times as large, or as small, are told: their weights then mean something else.
+_FAR, _WIDE = 0.5, 2.0
+
 
 class Seen(NamedTuple):
     """An encoder, and how many rows it has learned."""
@@ -79,6 +83,26 @@ def pooled_encoder(shards: Sequence[Seen], start: Seen, like: Encoder | None = N
     pooled.statistics = statistics._replace(places=places)
     pooled.seen = _seen(encoders, pooled)
     return pooled
+
+
+def other_scale(encoder: Encoder, together: Encoder, labels: Sequence[str]) -> str | None:
+    """Return which column is on quite another scale in one encoder than in all, in words."""
+    if not together.scaling:
+        return None
+    deviation, own = np.sqrt(together.squares), np.sqrt(encoder.squares)
+    far = np.abs(encoder.means - together.means) > _FAR * deviation
+    other = (own > _WIDE * deviation) | (_WIDE * own < deviation)
+    (which,) = np.nonzero((far | other) & (encoder.counts > 0.0))
+    if len(which) == 0:
+        return None
+    k = which[0]
+    return (
+        f"{labels[k]!r} at {encoder.means[k]:.3g} ± {own[k]:.3g} and all together at "
+        f"{together.means[k]:.3g} ± {deviation[k]:.3g}"
+        f"{f', and {len(which) - 1} more columns' if len(which) > 1 else ''}: rows were scaled by "
+        "that, so weights do not mean the same. Models that go on from a common one have much the "
+        "same scales."
+    )
 
 
 def _scales(shards: Sequence[Seen], start: Seen) -> tuple[Array, Array, Array]:

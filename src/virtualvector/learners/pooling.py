@@ -40,17 +40,34 @@ def pooled(
     given = [_checked(model, name) for model, name in zip(given, names, strict=True)]
     for model, name in zip(given[1:], names[1:], strict=True):
         check_alike(_described(given[0]), _described(model), names[0], name)
-    posteriors = _of_same_classes([model._posterior for model in given], names)
-    shards = posteriors[: len(models)]
-    start = posteriors[-1] if common is not None else shards[0].before_the_first_row()
-    _check_news(shards, start, names, common_name)
+    shards = [model._posterior for model in given[: len(models)]]
+    start = None if common is None else given[-1]._posterior
+    learned = posterior_of_all(shards, start, [*names, common_name])
     result: Model = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
     if hasattr(given[0], "feature_names_in_"):
         result.feature_names_in_ = given[0].feature_names_in_
     result._scale = given[0]._scale
-    result._keep(multiplied(shards, start))
+    result._keep(learned)
     return result
+
+
+def posterior_of_all(
+    shards: Sequence[OneVsRest], common: OneVsRest | None, names: Sequence[str]
+) -> OneVsRest:
+    """Return what models know together, which errors call by names; the last is of the common one.
+
+    Raises
+    ------
+    ValueError
+        If one did not go on from what is common to all, or is a copy of another one.
+    """
+    given = [*shards, *(() if common is None else (common,))]
+    posteriors = _of_same_classes(given, names[: len(given)])
+    shards = posteriors[: len(shards)]
+    start = posteriors[-1] if common is not None else shards[0].before_the_first_row()
+    _check_news(shards, start, names, names[-1])
+    return multiplied(shards, start)
 
 
 def known_together(shards: Sequence[OneVsRest], start: OneVsRest) -> OneVsRest:
@@ -123,7 +140,8 @@ def _checked(model: Model, name: str) -> Model:
     if not isinstance(model, BayesianLinearClassifier):
         raise TypeError(
             f"{name} is of type {type(model).__name__}, which cannot be pooled; expected "
-            "AutoVVMClassifier, VVMClassifier, ADFClassifier, WindowEPClassifier or EPClassifier"
+            "AutoVVMClassifier, WideVVMClassifier, VVMClassifier, ADFClassifier, "
+            "WindowEPClassifier or EPClassifier"
         )
     check_is_fitted(model)
     model = copy(model)  # which stays as it is, whatever is learned meanwhile

@@ -38,8 +38,8 @@ from virtualvector.posterior.approximation import refresh, reproject
 from virtualvector.posterior.engine import moved
 from virtualvector.posterior.ep import sweep_until_settled
 from virtualvector.posterior.gaussian import Gaussian, gaussian
-from virtualvector.posterior.low_rank import columns_of
 from virtualvector.posterior.low_rank_state import (
+    RECENT,
     AnyState,
     LowRankAddress,
     LowRankState,
@@ -60,6 +60,7 @@ from virtualvector.posterior.residual.pooled_low_rank import (
     low_rank_start,
     low_rank_state,
     low_rank_state_in,
+    places_in,
     pooled_low_rank,
 )
 from virtualvector.posterior.settings import Settings, Strategy, plain
@@ -82,6 +83,9 @@ from virtualvector.types import Array, IntArray
 
 _MOST_SWEEPS = 200  # of EP over all points: it ends by itself unless it has no fixed point
 _MOST_POINTS = 2048  # of all shards that are pooled at once: distances of all pairs are kept
+# Entries of columns of low rank that are written out; if there are more, each is cut before, as it
+# would be some rows later. Of what is cut the precisions of weights stay what they are.
+_MOST_ENTRIES = 2**24
 _CAPACITY = 64  # as `empty_state` has it
 _ONE_ROW = (
     np.zeros((1, 1)),
@@ -197,6 +201,8 @@ def _pooled_low_rank(
     settings: Settings,
 ) -> LowRankState:
     """Return the same with residuals of low rank, whose points are fewer than weights."""
+    if _n_entries([common, *shards]) > _MOST_ENTRIES:
+        common, shards = _cut(common, settings), [_cut(shard, settings) for shard in shards]
     n_gone = max(0, len(points.points) - max(len(common.mean) - 1, settings.buffer_size))
     gone, rest = (points.at(range(*each)) for each in ((n_gone,), (n_gone, len(points.points))))
     counts[POINTS] -= n_gone
@@ -220,6 +226,21 @@ def _pooled_low_rank(
     address = LowRankAddress(table.address)
     rebuild(address, True)
     return pooled
+
+
+def _n_entries(states: Sequence[LowRankState]) -> int:
+    """Return how many entries columns have that are written out to pool residuals of low rank."""
+    n_columns = sum(state.directions.shape[1] + int(state.extent[RECENT]) for state in states)
+    return n_columns * len(places_in(states, []))
+
+
+def _cut(state: LowRankState, settings: Settings) -> LowRankState:
+    """Return a state without columns since the last cut."""
+    state = copy_state(state)
+    table = StructTable(low_rank_arguments(state, settings, *_ONE_ROW))
+    address: Any = LowRankAddress(table.address)
+    cut_residual(address)
+    return state
 
 
 def _most_at_once(settings: Settings) -> int:
@@ -257,11 +278,16 @@ def content_of(state: State) -> tuple[bytes, bytes]:
     points = Points.of(state)
     lengths = np.abs(state.mean), np.abs(points.points)
     sites = points.site_precisions, points.site_shifts
-    residual = (
-        (state.diagonal, *columns_of(state)) if isinstance(state, LowRankState) else (state.factor,)
-    )
+    residual = _columns(state) if isinstance(state, LowRankState) else (state.factor,)
     unsigned = _digest(state.counts, state.sums, *residual, *lengths, *sites)
     return unsigned, _digest(state.mean, *points)
+
+
+def _columns(state: LowRankState) -> tuple[Any, ...]:
+    """Return all that residuals of low rank are written with, but for their means."""
+    starts = state.recent_starts[: state.extent[RECENT] + 1]
+    recent = starts, state.recent_places[: starts[-1]], state.recent_values[: starts[-1]]
+    return state.diagonal, state.directions, state.visits, state.turns, *recent
 
 
 def _digest(*arrays: Any) -> bytes:

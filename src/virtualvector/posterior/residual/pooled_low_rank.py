@@ -9,6 +9,8 @@ kept, and the squares of the rest are added to η; where μ < 0, as label noise 
 cut leave it, the squares are taken from η, but none of the prior. So the result is proper,
 and exact where the rank suffices. The mean is that of the precision before the cut; along
 directions that would be more than twice as wide as D has them it is that of r₀.
+
+Of wide rows most weights may be in no column: only rows of W that are not zero are written out.
 """
 
 from __future__ import annotations
@@ -19,8 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from virtualvector.posterior.low_rank import columns_of, directions_of
-from virtualvector.posterior.low_rank_state import PER_ROW, LowRankState, empty_low_rank_state
+from virtualvector.posterior.low_rank import directions_of
+from virtualvector.posterior.low_rank_state import (
+    PER_ROW,
+    RECENT,
+    LowRankState,
+    empty_low_rank_state,
+)
 from virtualvector.posterior.reduction.eviction import LEAST_GROWTH
 from virtualvector.posterior.residual.pooled import Points
 from virtualvector.posterior.settings import Settings
@@ -39,35 +46,59 @@ class LowRankResidual(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """A precision diag(η) + Σ scale·wwᵀ over columns w, and what it is multiplied by the mean."""
+    """A precision diag(η) + Σ scale·wwᵀ over columns w, and what it is multiplied by the mean.
+
+    The columns are zero but for some places.
+    """
 
     diagonal: Array
+    places: IntArray
     columns: Array
     scales: Array
     linear: Array
 
     @classmethod
-    def of(cls, state: LowRankState) -> Columns:
-        """Return those of the residual of a state."""
-        columns, signs = columns_of(state)
-        m = len(signs)
+    def of(cls, state: LowRankState, places: IntArray) -> Columns:
+        """Return those of the residual of a state, which are in these places."""
+        directions, mean = directions_of(state)
+        rank, n = directions.shape[1], int(state.extent[RECENT])
+        columns = np.zeros((len(places), rank + n))
+        columns[:, :rank] = directions[places]
+        for i in range(n):
+            part = slice(state.recent_starts[i], state.recent_starts[i + 1])
+            columns[np.searchsorted(places, state.recent_places[part]), rank + i] = (
+                state.recent_values[part]
+            )
+        m = rank + n
+        signs = state.signs[:m]
         shared = solve_triangular(state.inner[:m, :m], state.shifts[:m], trans="T", lower=True)
-        mean = directions_of(state)[1] - columns @ shared / state.diagonal
-        linear = state.diagonal * mean + columns @ (signs * (columns.T @ mean))
-        return cls(state.diagonal, columns, signs, linear)
+        mean[places] -= columns @ shared / state.diagonal[places]
+        linear = state.diagonal * mean
+        linear[places] += columns @ (signs * (columns.T @ mean[places]))
+        return cls(state.diagonal, places, columns, signs, linear)
 
     def with_sites(self, points: Points, sign: float) -> Columns:
         """Return the same multiplied by the sites of points, or divided by them."""
-        return Columns(
-            self.diagonal,
-            np.hstack([self.columns, points.points.T]),
-            np.concatenate([self.scales, sign * points.site_precisions]),
-            self.linear + sign * (points.site_shifts @ points.points),
+        return self._replace(
+            columns=np.hstack([self.columns, points.points[:, self.places].T]),
+            scales=np.concatenate([self.scales, sign * points.site_precisions]),
+            linear=self.linear + sign * (points.site_shifts @ points.points),
         )
 
     def mean(self) -> Array:
         """Return the mean."""
         return _mean(self, _directions(self), np.zeros_like(self.linear))
+
+
+def places_in(states: Sequence[LowRankState], points: Sequence[Points]) -> IntArray:
+    """Return which weights are in a column of one of the states, or in a point."""
+    there = np.zeros(len(states[0].mean), bool)
+    for state in states:
+        there |= np.any(state.directions != 0.0, axis=1)
+        there[state.recent_places[: state.recent_starts[state.extent[RECENT]]]] = True
+    for some in points:
+        there |= np.any(some.points != 0.0, axis=0)
+    return np.flatnonzero(there)
 
 
 class _Directions(NamedTuple):
@@ -85,17 +116,19 @@ def pooled_low_rank(
     It is multiplied by the sites of what is gained. A shard that has none of the common points may
     have begun without them: r₀ with their sites is to it what a cut has left of that.
     """
-    start = Columns.of(common)
+    places = places_in([common, *shards], [Points.of(common), gained, *lost])
+    start = Columns.of(common, places)
     n_points = int(common.counts[POINTS])
-    begun = Columns.of(low_rank_start(common)) if n_points else start
+    begun = Columns.of(low_rank_start(common), places) if n_points else start
     parts = [start]
     for shard, gone in zip(shards, lost, strict=True):
-        own, has_none = Columns.of(shard), len(gone.points) == n_points
+        own, has_none = Columns.of(shard, places), len(gone.points) == n_points
         parts += [own if has_none else own.with_sites(gone, -1.0), begun if has_none else start]
     signs = [1, *([1, -1] * len(shards))]
     both = list(zip(signs, parts, strict=True))
     together = Columns(
         np.sum([sign * part.diagonal for sign, part in both], axis=0),
+        places,
         np.hstack([part.columns for part in parts]),
         np.concatenate([sign * part.scales for sign, part in both]),
         np.sum([sign * part.linear for sign, part in both], axis=0),
@@ -113,8 +146,8 @@ def cut_to_rank(known: Columns, rank: int, usual: Array) -> LowRankResidual:
     --------
     >>> import numpy as np
     >>> from virtualvector.posterior.residual.pooled_low_rank import Columns, cut_to_rank
-    >>> known = Columns(np.ones(2), np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([3.0, 1.0]),
-    ...                 np.array([7.0, 7.0]))
+    >>> columns, scales = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([3.0, 1.0])
+    >>> known = Columns(np.ones(2), np.arange(2), columns, scales, np.array([7.0, 7.0]))
     >>> mean, diagonal, directions = cut_to_rank(known, 1, np.zeros(2))
     >>> mean.round(9), diagonal.round(9), (directions @ directions.T).round(9)
     (array([1., 1.]), array([2., 2.]), array([[3., 3.],
@@ -122,22 +155,23 @@ def cut_to_rank(known: Columns, rank: int, usual: Array) -> LowRankResidual:
     """
     found = _directions(known)
     mean = _mean(known, found, usual)
-    roots = np.sqrt(known.diagonal)
-    written = roots[:, np.newaxis] * found.directions
+    own = known.diagonal[known.places]
+    written = np.sqrt(own)[:, np.newaxis] * found.directions
     kept = np.argsort(-found.values, kind="stable")[:rank]
     kept = kept[found.values[kept] > 0.0]
     rest = found.values.copy()
     rest[kept] = 0.0
     squares = np.square(written) @ rest
-    diagonal = np.maximum(known.diagonal + squares, np.minimum(known.diagonal, 1.0))
+    diagonal = known.diagonal.copy()
+    diagonal[known.places] = np.maximum(own + squares, np.minimum(own, 1.0))
     directions = np.zeros((len(mean), rank))
-    directions[:, : len(kept)] = written[:, kept] * np.sqrt(found.values[kept])
+    directions[known.places, : len(kept)] = written[:, kept] * np.sqrt(found.values[kept])
     return LowRankResidual(mean, diagonal, directions)
 
 
 def _directions(known: Columns) -> _Directions:
     """Return Σ scale·D^(−½)wwᵀD^(−½) by its eigenvectors, without those that have cancelled."""
-    scaled = known.columns / np.sqrt(known.diagonal)[:, np.newaxis]
+    scaled = known.columns / np.sqrt(known.diagonal[known.places])[:, np.newaxis]
     basis, inner = np.linalg.qr(scaled)
     values, vectors = np.linalg.eigh(inner * known.scales @ inner.T)
     there = np.abs(values) > _NOTHING * np.max(np.abs(values), initial=0.0)
@@ -147,20 +181,22 @@ def _directions(known: Columns) -> _Directions:
 
 def _mean(known: Columns, found: _Directions, usual: Array) -> Array:
     """Return the mean; along directions of which next to nothing is known it is the usual one."""
-    roots = np.sqrt(known.diagonal)
-    scaled = known.linear / roots
-    along = found.directions.T @ scaled
+    places = known.places
+    roots = np.sqrt(known.diagonal[places])
+    along = found.directions.T @ (known.linear[places] / roots)
     precisions = 1.0 + found.values
     is_known = precisions > LEAST_GROWTH
     ours = along / np.where(is_known, precisions, 1.0)
-    pulls = np.where(is_known, ours, found.directions.T @ (roots * usual))
-    mean: Array = (scaled + found.directions @ (pulls - along)) / roots
+    pulls = np.where(is_known, ours, found.directions.T @ (roots * usual[places]))
+    mean: Array = known.linear / known.diagonal
+    mean[places] += found.directions @ (pulls - along) / roots
     return mean
 
 
 def low_rank_start(state: LowRankState) -> LowRankState:
     """Return q̃ with no points, cut to the rank."""
-    known = Columns.of(state).with_sites(Points.of(state), 1.0)
+    points = Points.of(state)
+    known = Columns.of(state, places_in([state], [points])).with_sites(points, 1.0)
     start = copy_state(state)
     start.counts[EVICTED] += start.counts[POINTS]
     start.counts[POINTS] = 0

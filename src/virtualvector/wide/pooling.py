@@ -1,0 +1,169 @@
+"""Wide models that were learned apart, as one."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from virtualvector.features.pooling import other_scale
+from virtualvector.features.wide import WideEncoder
+from virtualvector.features.wide_pooling import WideSeen, pooled_wide_encoder
+from virtualvector.learners.log_pool import Pool
+from virtualvector.learners.one_vs_rest import OneVsRest
+from virtualvector.learners.pooling import check_alike, parameters_of_all, posterior_of_all
+from virtualvector.posterior.state import ROWS
+from virtualvector.types import Array, Labels
+from virtualvector.wide.classifier import WideVVMClassifier
+from virtualvector.wide.mixed import Mixed, Trust
+
+# Parameters that change nothing of what is learned.
+_NO_PART_OF_IT = ("shuffle", "random_state", "n_jobs")
+
+
+def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name: str) -> Any:
+    """Pool models that errors call by names; `virtualvector.pool` describes it."""
+    given = [*models, *(() if common is None else (common,))]
+    called = [*names[: len(models)], common_name]
+    given = [_checked(model, name) for model, name in zip(given, called, strict=False)]
+    if common is None and len(given) == 1:
+        return given[0]
+    for model, name in zip(given[1:], called[1:], strict=False):
+        check_alike(_described(given[0]), _described(model), called[0], name)
+    shards = given[: len(models)]
+    start = None if common is None else given[-1]
+    common_one = None if start is None else start._posterior
+    posterior = _posterior([model._posterior for model in shards], common_one, called)
+    result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
+    result.n_features_in_ = given[0].n_features_in_
+    if hasattr(given[0], "feature_names_in_"):
+        result.feature_names_in_ = given[0].feature_names_in_
+    result._posterior, result.classes_ = posterior, posterior.classes
+    result._encoder = _encoder(shards, start)
+    _warn_of_scales(shards, result._encoder, names)
+    return result
+
+
+def _posterior(
+    shards: Sequence[OneVsRest], common: OneVsRest | None, names: Sequence[str]
+) -> OneVsRest:
+    """Return what models know together, learner by learner where several are mixed."""
+    mixtures = [each for each in shards if isinstance(each, Mixed)]
+    if not mixtures:
+        return posterior_of_all(shards, common, names)
+    before = common if isinstance(common, Mixed) else None
+    each = zip(*(mixture.learners for mixture in mixtures), strict=True)
+    starts = [None] * len(mixtures[0].learners) if before is None else before.learners
+    first, *others = (
+        posterior_of_all(list(some), start, names) for some, start in zip(each, starts, strict=True)
+    )
+    trust = _trust(mixtures, before, first.classes)
+    return Mixed(
+        first.settings, first.settling, first.classes, first.states, first.unseen,
+        tuple(others), trust,
+    )  # fmt: skip
+
+
+def _trust(shards: Sequence[Mixed], start: Mixed | None, classes: Labels) -> Trust:
+    """Return the mean of the trust of all, by the rows that each has learned; evidence adds up."""
+    # Sums of floats depend on their order: that of the models must not show.
+    shards = sorted(shards, key=lambda shard: [each.tobytes() for each in _arrays(shard.trust)])
+
+    def counts(mixture: Mixed) -> Array:
+        of_all = np.zeros(len(classes))
+        of_all[np.searchsorted(classes, mixture.classes)] = mixture.trust.counts
+        return of_all
+
+    n_before = np.zeros(len(classes)) if start is None else counts(start)
+    none = np.zeros_like(shards[0].trust.evidence)
+    evidence = none if start is None else start.trust.evidence
+    rows_before = 0 if start is None else start.states[0].counts[ROWS]
+    n_new = np.array([shard.states[0].counts[ROWS] - rows_before for shard in shards])
+    shares = n_new / n_new.sum() if np.any(n_new) else np.full(len(shards), 1.0 / len(shards))
+
+    def mean(arrays: Sequence[Array]) -> Array:
+        total: Array = np.tensordot(shares, np.array(arrays), axes=1)
+        return total
+
+    weights, corrections = (
+        mean([getattr(shard.trust, name) for shard in shards])
+        for name in ("weights", "corrections")
+    )
+    exponents, covariances = zip(*(shard.trust.pool for shard in shards), strict=True)
+    return Trust(
+        weights / weights.sum(),
+        evidence + np.sum([shard.trust.evidence - evidence for shard in shards], axis=0),
+        Pool(mean(exponents), mean(covariances)),
+        corrections / corrections.sum(),
+        n_before + np.sum([counts(shard) - n_before for shard in shards], axis=0),
+    )
+
+
+def _arrays(trust: Trust) -> tuple[Array, ...]:
+    return (*trust[:2], *trust.pool, *trust[3:])
+
+
+def _checked(model: Any, name: str) -> Any:
+    if not isinstance(model, WideVVMClassifier):
+        raise ValueError(
+            f"{name} is of type {type(model).__name__} and others are of type WideVVMClassifier; "
+            "expected models of one kind"
+        )
+    check_is_fitted(model)
+    model = copy(model)  # which stays as it is, whatever is learned meanwhile
+    try:
+        model._check_learned()
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    return model
+
+
+def _described(model: WideVVMClassifier) -> dict[str, Any]:
+    """Return all that has to be the same, by name."""
+    encoder = model._encoder
+    left_out = (*_NO_PART_OF_IT, "rank", "n_classes", "n_places")
+    parameters = model.get_params(deep=False)
+    return {
+        "kind": type(model).__name__,
+        **{k: v for k, v in parameters.items() if k not in left_out},
+        "rank, which depends on how many classes are declared": model.rank_,
+        "number of columns": model.n_features_in_,
+        "names of columns": list(encoder.names),
+        "kinds of columns": list(encoder.kinds),
+        "places of sparse rows": encoder.n_sparse,
+    }
+
+
+def _encoder(shards: Sequence[WideVVMClassifier], start: WideVVMClassifier | None) -> WideEncoder:
+    """Return what all have seen of columns: the same in whatever order they come."""
+    one = shards[0]._encoder
+    nothing = WideEncoder(one.kinds, one.names, one.n_sparse, one.n_hashed, one.scaling)
+    before = WideSeen(nothing, 0) if start is None else WideSeen(start._encoder, start.n_seen_)
+    seen = [WideSeen(shard._encoder, shard.n_seen_) for shard in shards]
+    return pooled_wide_encoder(sorted(seen, key=_content), before)
+
+
+def _content(seen: WideSeen) -> bytes:
+    """Return a digest of what was seen."""
+    encoder = seen.encoder
+    numbers = (encoder.numbers.means, encoder.numbers.squares, encoder.numbers.missing)
+    digest = hashlib.sha256(repr((seen.n_rows, encoder.words)).encode())
+    for array in (*numbers, encoder.counts, encoder.squares, encoder.missing):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+def _warn_of_scales(
+    models: Sequence[WideVVMClassifier], together: WideEncoder, names: Sequence[str]
+) -> None:
+    labels = together.labels(np.arange(len(together.numbers.counts)))
+    for model, name in zip(models, names, strict=True):
+        note = other_scale(model._encoder.numbers, together.numbers, labels)
+        if note is not None:
+            warnings.warn(f"{name} has {note}", UserWarning, stacklevel=4)
+            return
