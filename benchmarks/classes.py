@@ -27,11 +27,11 @@ from threadpoolctl import threadpool_limits
 
 from virtualvector import AutoVVMClassifier
 from virtualvector.auto import committee
-from virtualvector.auto.experts import Expert
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.datasets import load_thyroid
 from virtualvector.evaluation import calibration_error, log_loss
 from virtualvector.features.encoder import Encoder
+from virtualvector.learners.expert import Expert
 from virtualvector.posterior import empty_state, learn
 
 STREAMS = {

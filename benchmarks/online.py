@@ -27,7 +27,7 @@ from streams import HELD_OUT, STREAMS, Stream, load
 from virtualvector.evaluation import calibration_error, measure
 
 LEAST = 1e-6
-WARM_UP_ROWS = 50
+WARM_UP_ROWS = 256  # more than before anything is rebuilt or decided: all code is read by then
 MEASURES = {
     "error": "Error",
     "log_loss": f"Log-loss per row (probabilities of at least {LEAST:g})",

@@ -242,8 +242,11 @@ def ask(port: int, path: str, body: object) -> dict[str, list[dict[str, str]]]:
 
 
 def processor_seconds(pid: int) -> float:
+    """Return what a process and those it has started have taken."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    others = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(processor_seconds(int(other)) for other in others)
 
 
 def milliseconds(text: str) -> float:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from virtualvector import AutoVVMClassifier, RandomFourierFeatures, VVMClassifier
-from virtualvector.auto.experts import Expert
 from virtualvector.dataframes import labels_of
 from virtualvector.features import RunningStandardScaler
+from virtualvector.learners.expert import Expert
 
 COLUMNS = ["length", "width"]
 ROWS = np.random.default_rng(0).normal(size=(40, 2))

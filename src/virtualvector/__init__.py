@@ -9,7 +9,6 @@ from virtualvector.jit.garbage import gc_paused
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
-    from virtualvector.auto.experts import Expert
     from virtualvector.baselines import NaturalGradientClassifier, SOGPClassifier
     from virtualvector.features import RandomFourierFeatures
     from virtualvector.learners import (
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
         VVMClassifier,
         WindowEPClassifier,
     )
+    from virtualvector.learners.expert import Expert
     from virtualvector.persistence import load
     from virtualvector.pooling import pool
     from virtualvector.wide.classifier import WideVVMClassifier
@@ -43,7 +43,7 @@ _HOMES = {
     "ADFClassifier": "learners",
     "AutoVVMClassifier": "auto.classifier",
     "EPClassifier": "learners",
-    "Expert": "auto.experts",
+    "Expert": "learners.expert",
     "NaturalGradientClassifier": "baselines",
     "RandomFourierFeatures": "features",
     "SOGPClassifier": "baselines",

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
@@ -107,6 +109,69 @@ def learned_whole(estimator: Estimator) -> Iterator[Estimator]:
         gone = before.keys() - after.keys()
         now = dict(vars(estimator))
         estimator.__dict__ = {name: v for name, v in now.items() if name not in gone} | changed
+
+
+class Team:
+    """Some threads that do tasks side by side; this one is among them.
+
+    Parameters
+    ----------
+    n_threads : int
+        One does all by itself.
+
+    Examples
+    --------
+    >>> from virtualvector.concurrency import Team
+    >>> done = []
+    >>> with Team(2) as team:
+    ...     team.do([lambda: done.append("one"), lambda: done.append("other")])
+    >>> sorted(done)
+    ['one', 'other']
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = max(n_threads, 1)
+
+    def __enter__(self) -> Self:
+        self._others = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._others is not None:
+            self._others.shutdown()
+
+    def do(self, tasks: Iterable[Callable[[], object]]) -> None:
+        """Do tasks, which are begun in their order; return once all are done.
+
+        After an error no other is begun.
+        """
+        if self._others is None:
+            for task in tasks:
+                task()
+            return
+        left = deque(tasks)
+        # Each is woken once, however many tasks there are.
+        n_others = min(self.n_threads, len(left)) - 1
+        others = [self._others.submit(_do, left) for _ in range(n_others)]
+        try:
+            _do(left)
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
+
+
+def _do(left: deque[Callable[[], object]]) -> None:
+    try:
+        while True:
+            try:
+                task = left.popleft()
+            except IndexError:
+                return
+            task()
+    except BaseException:
+        left.clear()
+        raise
 
 
 def of_one_moment(

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from virtualvector import ADFClassifier, AutoVVMClassifier, VVMClassifier, WindowEPClassifier
-from virtualvector.auto.experts import Expert
 from virtualvector.datasets import load_ionosphere, load_spambase, load_thyroid
 from virtualvector.features.categories import SLOTS
+from virtualvector.learners.expert import Expert
 
 FEW = [Expert(None, 1.0), Expert(0.5, 0.1)]
 

@@ -8,9 +8,12 @@ from virtualvector.auto import decisions, learning
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import FEWEST
 from virtualvector.auto.drift import DriftDetector
-from virtualvector.auto.experts import DEFAULT, Expert, affordable_frequencies, usual_budget
+from virtualvector.auto.experts import DEFAULT, affordable_frequencies, usual_budget
 from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto.working import WorkingCommittee
+from virtualvector.concurrency import Team
 from virtualvector.kernels import calibration
+from virtualvector.learners.expert import Expert
 from virtualvector.posterior import WHOLE, Settings, empty_state, gaussian, learn, with_more_weights
 
 TWO = np.array([0, 1])
@@ -33,13 +36,21 @@ def committee(experts=DEFAULT, n_inputs=4, n_frequencies=20, budget=4e5, classes
     )
 
 
+def learn_rows(before, rows, labels):
+    """Return what a committee has become, and what it said of rows before it learned them."""
+    working = WorkingCommittee(before)
+    with Team(1) as team:
+        predictions = learning.learn(working, rows, labels, team)
+    return working.known, predictions
+
+
 def error(predictions, labels, part=slice(None)):
     return np.mean(predictions[part].argmax(axis=1) != labels[part])
 
 
 def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
     rows, labels = linear_stream(5120)
-    learned, _ = learning.learn(committee(), rows, labels)
+    learned, _ = learn_rows(committee(), rows, labels)
     assert learned.awake.sum() <= FEWEST * len(learned.experts)
     assert learned.calm_since == 0
     assert learned.weights[learned.awake].sum() == pytest.approx(1)
@@ -48,8 +59,8 @@ def test_few_are_awake_after_five_thousand_rows_of_a_steady_stream():
 
 def test_those_asleep_learn_nothing():
     rows, labels = linear_stream(2000)
-    learned, _ = learning.learn(committee(), rows[:1500], labels[:1500])
-    later, _ = learning.learn(learned, rows[1500:], labels[1500:])
+    learned, _ = learn_rows(committee(), rows[:1500], labels[:1500])
+    later, _ = learn_rows(learned, rows[1500:], labels[1500:])
     for e in np.flatnonzero(~learned.awake):
         assert later.posteriors[e] is learned.posteriors[e]
         assert later.evidence[e] == learned.evidence[e]
@@ -57,18 +68,18 @@ def test_those_asleep_learn_nothing():
 
 def test_after_labels_swap_it_does_as_well_as_one_that_begins_there():
     rows, labels = linear_stream(4000, swap=2000)
-    learned, predictions = learning.learn(committee(), rows, labels)
+    learned, predictions = learn_rows(committee(), rows, labels)
     assert 2000 < learned.calm_since <= 2000 + 2 * BLOCK
-    _, fresh = learning.learn(committee(), rows[2000:], labels[2000:])
+    _, fresh = learn_rows(committee(), rows[2000:], labels[2000:])
     quarter = error(predictions, labels, slice(3000, None))
     assert quarter <= 1.2 * error(fresh, labels[2000:], slice(1000, None))
 
 
 def test_the_option_to_forget_costs_little_on_a_steady_stream(monkeypatch):
     rows, labels = linear_stream(4000)
-    _, predictions = learning.learn(committee(), rows, labels)
+    _, predictions = learn_rows(committee(), rows, labels)
     monkeypatch.setattr(decisions, "HALF_LIVES", (1e15,))  # nobody forgets
-    _, without = learning.learn(committee(), rows, labels)
+    _, without = learn_rows(committee(), rows, labels)
     t = np.arange(4000)
     loss, loss_without = (-np.log(p[t, labels]).mean() for p in (predictions, without))
     assert loss < 1.01 * loss_without
@@ -79,7 +90,7 @@ def test_the_best_grows_within_the_budget_and_keeps_what_it_knows():
     rows = rng.normal(size=(3000, 2))
     labels = (np.sum(rows**2, axis=1) > 1.4).astype(int)
     start = committee(n_inputs=2)
-    learned, _ = learning.learn(start, rows, labels)
+    learned, _ = learn_rows(start, rows, labels)
     best = learned.experts[int(np.argmax(learned.weights))]
     assert best.bandwidth is not None
     assert best.detail > 1
@@ -105,8 +116,8 @@ def test_inputs_that_come_later_are_as_if_there_had_always_been_room_for_them():
     experts = (Expert(None, 1.0, buffer_size=4), Expert(1.0, 0.1), Expert(0.5, 0.1, detail=2))
     narrow = Committee.start(experts, FeatureSpace(3, 9.0, 10, 4e5, most_inputs=9), TWO)
     wide = Committee.start(experts, FeatureSpace(9, 9.0, 10, 4e5), TWO)
-    later, predictions = learning.learn(narrow, rows, labels)
-    _, expected = learning.learn(wide, rows, labels)
+    later, predictions = learn_rows(narrow, rows, labels)
+    _, expected = learn_rows(wide, rows, labels)
     assert later.feature_space.n_inputs == 9
     np.testing.assert_allclose(predictions, expected, atol=1e-9)
 
@@ -137,7 +148,7 @@ def test_no_block_costs_more_than_the_budget_once_all_have_shown_what_they_can()
     rows, labels = linear_stream(1000)
     tight = committee(n_frequencies=60, budget=1e5)
     assert tight.operations > 1e5
-    learned, _ = learning.learn(tight, rows, labels)
+    learned, _ = learn_rows(tight, rows, labels)
     assert learned.operations <= 1e5
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from virtualvector.auto.pool import PRECISION, Pool
 from virtualvector.kernels.log_pool import LEAST, log_pool
+from virtualvector.learners.log_pool import PRECISION, Pool
 from virtualvector.posterior import WHOLE
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import virtualvector
-from virtualvector import ADFClassifier, AutoVVMClassifier, Expert, pool
+from virtualvector import ADFClassifier, AutoVVMClassifier, Expert, VVMClassifier, pool
 from virtualvector.auto.pooling import trust_by_evidence
 from virtualvector.datasets import load_spambase
 from virtualvector.kernels import calibration
@@ -55,6 +55,18 @@ def test_an_expert_alone_is_pooled_as_the_learner_that_it_is():
     alone = {"experts": [Expert(None, 0.5)], "scale": False}
     committees = [AutoVVMClassifier(**alone).partial_fit(*each) for each in tables]
     learners = [ADFClassifier(margin_noise=0.5).partial_fit(*each) for each in tables]
+    rows, _ = table(9, 50)
+    expected = pool(learners).predict_proba(rows)
+    assert np.array_equal(pool(committees).predict_proba(rows), expected)
+
+
+@pytest.mark.parametrize("points", [0, 3])
+def test_an_expert_of_low_rank_alone_is_pooled_as_the_learner_that_it_is(points):
+    tables = [table(seed, 80) for seed in range(3)]
+    alone = {"experts": [Expert(None, 0.5, buffer_size=points, rank=2)], "scale": False}
+    committees = [AutoVVMClassifier(**alone).partial_fit(*each) for each in tables]
+    how = {"margin_noise": 0.5, "merge_pairs": 0, "covariance": "low-rank", "rank": 2}
+    learners = [VVMClassifier(points, **how).partial_fit(*each) for each in tables]
     rows, _ = table(9, 50)
     expected = pool(learners).predict_proba(rows)
     assert np.array_equal(pool(committees).predict_proba(rows), expected)

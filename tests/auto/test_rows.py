@@ -15,7 +15,9 @@ from tests.learners.learner_examples import problem
 from tests.learners.test_interrupts import STRIDE, assert_all_or_nothing, interrupted
 from tests.learners.test_threads import beside, in_threads
 from virtualvector import AutoVVMClassifier, Expert, load
+from virtualvector.auto import working
 from virtualvector.auto.committee import BLOCK
+from virtualvector.auto.working import _Place
 from virtualvector.persistence.mixin import contents_of
 
 FEW = (
@@ -351,3 +353,68 @@ def test_a_handler_of_a_signal_is_told_when_a_row_is_being_learned(use):
         signal.signal(signal.SIGUSR1, before)
     assert told
     assert model.learn_one(X[1], y[1]).n_seen_ == 32
+
+
+@pytest.mark.parametrize("n_done", [0, 1, 2, 3])
+def test_a_decision_that_is_interrupted_is_done_to_the_end(n_done, monkeypatch):
+    """After any of the steps of which it consists; all are done again."""
+    X, y = problem(rows=3 * BLOCK, flipped=0.2)
+    start = few().partial_fit(X[: 2 * BLOCK - 1], y[: 2 * BLOCK - 1], classes=[0, 1])
+    whole = one_by_one(copy.copy(start), X[2 * BLOCK - 1 :], y[2 * BLOCK - 1 :], asked=False)
+    model, trust, told = copy.copy(start), _Place.trust, []
+
+    def interrupted_trust(place, due):
+        monkeypatch.setattr(_Place, "trust", trust)
+        steps = [
+            lambda: place.opinions.weights.__setitem__(slice(None), due.weights[due.awake]),
+            lambda: place.opinions.tally.__setitem__(slice(None), 0.0),
+            lambda: setattr(place, "committee", due),
+        ]
+        for step in steps[:n_done]:
+            step()
+        told.append(place)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Place, "trust", interrupted_trust)
+    with pytest.raises(KeyboardInterrupt):
+        model.learn_one(X[2 * BLOCK - 1], y[2 * BLOCK - 1])
+    assert told
+    one_by_one(model, X[2 * BLOCK :], y[2 * BLOCK :], asked=False)
+    assert contents_of(model) == contents_of(whole)
+
+
+def test_a_table_that_fails_half_way_leaves_what_was_known_to_readers_and_to_the_next(monkeypatch):
+    X, y = problem(rows=5 * BLOCK, flipped=0.2)
+    before = few().partial_fit(X[:BLOCK], y[:BLOCK], classes=[0, 1])
+    one_by_one(before, X[BLOCK : BLOCK + 9], y[BLOCK : BLOCK + 9], asked=False)
+    model, known = copy.copy(before), contents_of(before)
+    row, expected = X[:1], before.predict_proba(X[:2])
+    after = copy.copy(before).partial_fit(X[BLOCK + 9 :], y[BLOCK + 9 :])
+    end_rows, seen = working.end_rows, []
+
+    def failing(address, n_rows):
+        end_rows(address, n_rows)
+        seen.append((contents_of(model), model.n_seen_, model.predict_proba(row).tolist()))
+        if len(seen) == 3:
+            raise MemoryError
+
+    monkeypatch.setattr(working, "end_rows", failing)
+    with pytest.raises(MemoryError):
+        model.partial_fit(X[BLOCK + 9 :], y[BLOCK + 9 :])
+    assert seen == [(known, BLOCK + 9, expected[:1].tolist())] * 3
+    assert contents_of(model) == known
+    assert np.array_equal(model.predict_proba_one(X[1]), expected[1])
+    monkeypatch.setattr(working, "end_rows", end_rows)
+    for rows in (slice(BLOCK + 9, BLOCK + 10), slice(BLOCK + 10, None)):
+        model.partial_fit(X[rows], y[rows])
+    assert contents_of(model) == contents_of(after)
+
+
+def test_tables_that_follow_each_other_are_learned_in_the_same_memory():
+    X, y = problem(rows=60)
+    model = few().partial_fit(X[:20], y[:20], classes=[0, 1])
+    mean = model._route._working.known.posteriors[0].states[0].mean
+    model.partial_fit(X[20:40], y[20:40]).learn_one(X[40], y[40]).partial_fit(X[41:], y[41:])
+    assert mean is model._route._working.known.posteriors[0].states[0].mean
+    assert mean is not model._committee.posteriors[0].states[0].mean
+    assert np.array_equal(mean, model._committee.posteriors[0].states[0].mean)

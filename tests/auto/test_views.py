@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from virtualvector import Expert
-from virtualvector.auto.experts import DEFAULT, check_expert, usual_experts
+from virtualvector.auto.experts import DEFAULT, usual_experts
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.kernels.views import SQUARE, straighten
+from virtualvector.learners.expert import check_expert
 
 
 def space(n_inputs=7, n_numbers=5, n_frequencies=40):

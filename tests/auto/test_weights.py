@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import clone
 
 from virtualvector import AutoVVMClassifier, VVMClassifier
-from virtualvector.auto.experts import Expert
 from virtualvector.datasets import load_ionosphere
+from virtualvector.learners.expert import Expert
 
 
 def weighted_table(n_rows=260, seed=0):

@@ -8,8 +8,9 @@ from sklearn.exceptions import NotFittedError
 
 from tests import forking
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto.experts import DEFAULT, Expert, describe
+from virtualvector.auto.experts import DEFAULT
 from virtualvector.evaluation import ReliabilityDisplay, WeightsDisplay
+from virtualvector.learners.expert import Expert, describe
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from virtualvector.jit.alignment import aligned_copies, aligned_zeros
+from virtualvector.jit.alignment import aligned_copies, aligned_zeros, copied_for_later
 
 LARGE = 2**18
 
@@ -46,6 +46,53 @@ def test_copies_in_memory_that_was_used_have_what_they_are_copies_of():
     assert np.array_equal(copies[0], numbers)
     assert np.array_equal(copies[1], places)
     assert copies[1].dtype == places.dtype
+
+
+def filled(shapes):
+    """Arrays of different numbers, of which the last ones are whole."""
+    arrays = aligned_zeros(*shapes)
+    arrays[-1] = arrays[-1].view(np.int64)
+    for k, array in enumerate(arrays):
+        array[...] = np.arange(array.size).reshape(array.shape) + 1000 * k
+    return arrays
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 8, LARGE])
+def test_a_copy_for_later_has_what_there_was_when_it_was_made(n):
+    arrays = filled([(3,), (n,), (2, n), (0, 4), (5,)])
+    expected = [array.copy() for array in arrays]
+    later = copied_for_later(arrays)
+    for array in arrays:
+        array[...] = -1
+    copies = later()
+    for copy, array in zip(copies, expected, strict=True):
+        assert np.array_equal(copy, array)
+        assert copy.dtype == array.dtype
+        assert copy.size == 0 or address(copy) % 64 == 0
+    copies[0][:] = 7.0
+    assert (arrays[0] == -1.0).all()
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        lambda: [np.arange(6.0), np.arange(4)],  # of nobody's block
+        lambda: [*np.arange(24.0).reshape(3, 8)],  # of one block that was made elsewhere
+        lambda: [*filled([(4,), (3,)]), *filled([(2, 2), (1,)])],  # of two blocks
+        lambda: [filled([(6, 4), (2,)])[0].T, filled([(9,), (1,)])[0][::2]],  # not contiguous
+        lambda: [each[1:] for each in filled([(6, 4), (3,)])],  # of which a part is meant
+    ],
+)
+def test_arrays_of_any_memory_are_copied(some):
+    arrays = some()
+    expected = [array.copy() for array in arrays]
+    later = copied_for_later(arrays)
+    for array in arrays:
+        array[...] = -1
+    for copy, array in zip(later(), expected, strict=True):
+        assert np.array_equal(copy, array)
+        assert copy.dtype == array.dtype
+        assert copy.flags.c_contiguous
 
 
 @pytest.mark.processes

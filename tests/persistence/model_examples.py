@@ -16,7 +16,7 @@ from virtualvector import (
     WideVVMClassifier,
     WindowEPClassifier,
 )
-from virtualvector.auto.experts import Expert
+from virtualvector.learners.expert import Expert
 
 FEW = (Expert(None, 1.0, buffer_size=3, merge_pairs=2), Expert(0.5, 0.1, label_noise=0.02))
 

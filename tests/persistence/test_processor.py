@@ -86,6 +86,7 @@ def test_older_formats_have_none(from_elsewhere):
     for expert in document["parameters"].get("experts") or ():
         del expert["columns"], expert["squares"]  # with format 5
         del expert["reach"]  # with format 6
+        del expert["rank"]  # with format 9
     path.write_bytes(to_bytes(document | {"format": 2}, arrays))
     with pytest.raises(
         persistence.BadModelFile, match="found a processor; expected none in format 2"

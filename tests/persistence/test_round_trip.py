@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 import virtualvector
 from tests.persistence.model_examples import EXAMPLES, every_example, stream
 from virtualvector import ADFClassifier, VVMClassifier, persistence
-from virtualvector.auto.experts import Expert
+from virtualvector.learners.expert import Expert
 from virtualvector.persistence.mixin import contents_of
 
 
@@ -98,7 +98,7 @@ def test_notes_and_header_come_back(path):
     assert saved.about == about
     assert saved.header == persistence.read_header(path)
     header = saved.header
-    assert header["format"] == 8
+    assert header["format"] == 9
     assert header["learner"] == "VVMClassifier"
     assert header["parameters"]["buffer_size"] == 6
     assert header["parameters"]["half_life"] == 100.0

@@ -9,8 +9,16 @@ from virtualvector.auto import classifier
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
+def as_format_8(document):
+    """Take from a document of a committee what format 9 brought."""
+    committee = document["state"]["committee"]
+    for expert in (*document["parameters"]["experts"], *committee["at_start"]):
+        del expert["rank"]
+
+
 def as_format_5(document, arrays):
     """Take from a document of a committee what format 6 brought, but for `n_first`."""
+    as_format_8(document)
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["reach"]
@@ -118,6 +126,7 @@ def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
     path = tmp_path / "m.vvm"
     model.save(path)
     document, arrays = from_bytes(path.read_bytes())
+    as_format_8(document)
     del document["parameters"]["new_columns"], document["state"]["encoder"]["n_first"]
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     with pytest.raises(persistence.BadModelFile, match="an expert with reach; expected none"):
@@ -129,3 +138,21 @@ def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     with pytest.raises(persistence.BadModelFile, match="found counts; expected none before"):
         persistence.read(path)
+
+
+def test_experts_of_files_before_format_9_have_full_covariances(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    labels = (rows[:, 0] > 0).astype(int)
+    model = AutoVVMClassifier(experts=[Expert(None, 1.0), Expert(None, 3.0)])
+    path = tmp_path / "m.vvm"
+    model.partial_fit(rows, labels).save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(document | {"format": 8}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="an expert with rank; expected none before"):
+        persistence.read(path)
+    as_format_8(document)
+    path.write_bytes(to_bytes(document | {"format": 8}, arrays))
+    again = persistence.read(path).model
+    assert [expert["rank"] for expert in again.experts_] == [None] * len(model.experts_)
+    assert again.experts == [Expert(None, 1.0), Expert(None, 3.0)]
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))

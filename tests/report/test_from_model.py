@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from virtualvector import AutoVVMClassifier, VVMClassifier
-from virtualvector.auto.experts import Expert
 from virtualvector.evaluation import Tally
+from virtualvector.learners.expert import Expert
 from virtualvector.report import of_model, render
 
 COLUMNS = ["first", "second", "third"]

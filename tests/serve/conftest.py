@@ -13,7 +13,7 @@ from tests.serve import postgres
 from virtualvector.cli.main import app as command
 from virtualvector.cli.run import warm_up
 from virtualvector.cli.serve import Keeping, service_of
-from virtualvector.serve.app import application
+from virtualvector.serve.app import Door, application
 from virtualvector.serve.bodies import Limits
 
 OFTEN = Keeping(checkpoint_every=20)
@@ -79,7 +79,7 @@ def serving(model):
     @contextmanager
     def run(store=None, keeping=OFTEN, limits=USUAL, tokens=None, path=None):
         service = service_of(path or model, store, keeping)
-        gate = application(service, limits, tokens, ("testserver",))
+        gate = application(service, Door(limits, tokens, ("testserver",)))
         with TestClient(gate, raise_server_exceptions=False) as client:
             client.service = service
             yield client

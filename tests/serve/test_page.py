@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from tests.report.test_browser import browser, luminance, texts  # noqa: F401
 from tests.serve.conftest import OFTEN, USUAL, learn_all, rows_of, until
 from virtualvector.cli.serve import service_of
-from virtualvector.serve.app import application
+from virtualvector.serve.app import Door, application
 from virtualvector.serve.client import Client
 from virtualvector.serve.gate import tokens_in
 
@@ -25,7 +25,7 @@ READ = "r" * 20
 @contextmanager
 def listening(service, tokens=None):
     """Serve on a port of this machine, within this process; yield the address."""
-    app = application(service, USUAL, tokens)
+    app = application(service, Door(USUAL, tokens))
     options = {"log_config": None, "lifespan": "on", "timeout_graceful_shutdown": 1}
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, **options))
     thread = threading.Thread(target=server.run)

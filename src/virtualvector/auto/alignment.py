@@ -14,9 +14,9 @@ import numpy as np
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.decisions import FRESH_SHARE
-from virtualvector.auto.experts import Expert
 from virtualvector.auto.feature_space import FeatureSpace
-from virtualvector.auto.pool import Pool
+from virtualvector.learners.expert import Expert
+from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior.low_rank_state import LowRankState
 from virtualvector.posterior.permutation import permuted

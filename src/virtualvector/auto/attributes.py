@@ -10,12 +10,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto import inspection
-from virtualvector.auto.experts import Expert, checked_experts, usual_experts
+from virtualvector.auto.experts import usual_experts
 from virtualvector.auto.plan import given_up
 from virtualvector.auto.rows import CommitteeRows
 from virtualvector.auto.sketch import Sketch
+from virtualvector.auto.sparse import asked_of_either
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.encoder import Encoder
+from virtualvector.learners.expert import Expert, checked_experts
 from virtualvector.posterior.state import counters
 from virtualvector.types import Array
 
@@ -28,6 +30,7 @@ class CommitteeAttributes(CommitteeRows):
     experts: Sequence[Expert] | None
 
     @property
+    @asked_of_either
     def experts_(self) -> list[dict[str, Any]]:
         """The experts: what each assumes, its evidence, its weight and whether it is awake."""
         check_is_fitted(self)
@@ -45,6 +48,7 @@ class CommitteeAttributes(CommitteeRows):
         ]
 
     @property
+    @asked_of_either
     def history_(self) -> list[dict[str, Any]]:
         """Who was trusted when: the weights of all experts at moments along the stream."""
         check_is_fitted(self)
@@ -54,6 +58,7 @@ class CommitteeAttributes(CommitteeRows):
         ]
 
     @property
+    @asked_of_either
     def n_seen_(self) -> int:
         """The number of rows learned."""
         check_is_fitted(self)
@@ -61,36 +66,42 @@ class CommitteeAttributes(CommitteeRows):
         return self._committee.n_rows if route is None else route.n_seen
 
     @property
+    @asked_of_either
     def n_missing_(self) -> Any:
         """The missing values seen in each column."""
         check_is_fitted(self)
         return self._encoder.missing.copy()
 
     @property
+    @asked_of_either
     def is_categorical_(self) -> Any:
         """Which columns are categorical."""
         check_is_fitted(self)
         return np.array(self._categorical, bool)
 
     @property
+    @asked_of_either
     def is_time_(self) -> Any:
         """Which columns hold dates or times."""
         check_is_fitted(self)
         return np.array(self._encoder.times, bool)
 
     @property
+    @asked_of_either
     def takes_new_classes_(self) -> bool:
         """Whether classes may still come that have not been seen."""
         check_is_fitted(self)
         return self._committee.takes_new_classes
 
     @property
+    @asked_of_either
     def n_awake_(self) -> int:
         """How many experts are awake."""
         check_is_fitted(self)
         return int(self._committee.awake.sum())
 
     @property
+    @asked_of_either
     def given_up_(self) -> list[str]:
         """What the budget did not pay for, in words; nothing, unless rows are very wide."""
         check_is_fitted(self)
@@ -100,6 +111,7 @@ class CommitteeAttributes(CommitteeRows):
 
     @property
     @of_one_moment
+    @asked_of_either
     def n_bytes_(self) -> int:
         """The memory that everything learned takes; without frequencies, which a seed gives."""
         check_is_fitted(self)
@@ -107,6 +119,7 @@ class CommitteeAttributes(CommitteeRows):
         return inspection.n_bytes(committee) + encoder.n_bytes
 
     @property
+    @asked_of_either
     def counters_(self) -> dict[str, float]:
         """What has happened to points: how many were evicted, merged, and so on; see `counters`.
 
@@ -118,6 +131,7 @@ class CommitteeAttributes(CommitteeRows):
 
     @property
     @of_one_moment
+    @asked_of_either
     def weight_table_(self) -> list[dict[str, Any]]:
         """The weights of the columns for the most trusted expert, all of whom see them linearly.
 
@@ -141,6 +155,9 @@ class CommitteeAttributes(CommitteeRows):
         beside the columns, Fourier features and the bias, is left out.
         """
         check_is_fitted(self)
+        if self._wide is not None:
+            points = self._points_of_sparse(self._wide)
+            return points[0] if len(points) == 1 else points
         committee, encoder = self._known
         points = inspection.virtual_points(committee, encoder.n_inputs, self._sketch)
         return points[0] if len(points) == 1 else points
@@ -171,6 +188,7 @@ class CommitteeAttributes(CommitteeRows):
         most = 1 if self._route is None else max(self._route.most_inputs, 1)
         return max(CELLS_AT_ONCE // most, 1)
 
+    @asked_of_either
     def _counters(self) -> dict[str, float]:
         committee, encoder = self._known
         return {
@@ -181,8 +199,9 @@ class CommitteeAttributes(CommitteeRows):
         }
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that values may be missing, and columns may are categorical."""
+        """Tell scikit-learn that tables may be sparse, columns categorical, and values missing."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.experts is None and self.categorical_features is None
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import Expert, usual_budget
+from virtualvector.auto.experts import usual_budget
 from virtualvector.auto.online import Known
-from virtualvector.auto.plan import ENOUGH, plan
+from virtualvector.auto.plan import plan
 from virtualvector.auto.predictions import PredictsTables
+from virtualvector.auto.saving import SavesCommittee
 from virtualvector.auto.stage import Stage
-from virtualvector.auto.validation import check_committee, check_encoder, check_parameters
 from virtualvector.concurrency import learned_whole
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.statistics import statistics_for
 from virtualvector.features.tables import Columns
 from virtualvector.learners.columns import CONSTRAINT, ERROR
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.order import visiting_order
 from virtualvector.learners.validation import (
     as_learned,
@@ -32,13 +33,12 @@ from virtualvector.learners.validation import (
     checked_labels,
 )
 from virtualvector.learners.weights import BALANCED, Repetitions, Visits
-from virtualvector.persistence.mixin import SavableMixin
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 
 _CLASSES_TO_PAY_FOR = 2  # if nobody says how many there are
 
 
-class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
+class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
     """Bayesian online classification that needs no tuning.
 
     A committee of virtual vector machines and ADF learners that differ in what they assume: how
@@ -58,7 +58,8 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         at the start; by default 1.5 million and 15,000 more for each column, which takes about 0.15
         ms, but no more than 4 million, and in proportion more for more than three classes. The
         more, the better curved boundaries are met. Memory is about 12 bytes for each. Experts that
-        do not fit are not made; rows too wide for three are sketched: `given_up_` says so.
+        do not fit are not made; where not even three do, there are some with precisions of low rank
+        instead of covariances: `given_up_` says so.
     experts : sequence of Expert, optional
         What experts assume, if not the default.
     n_frequencies : int, optional
@@ -145,12 +146,6 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         "random_state": [Interval(Integral, 0, 2**32 - 1, closed="both")],
     }
 
-    _learned: ClassVar[dict[str, Any]] = {
-        "committee": Committee,
-        "encoder": Encoder,
-        "categorical": list[bool],
-    }
-
     def __init__(
         self,
         *,
@@ -200,6 +195,9 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         with learned_whole(self) as twin:
             twin._forget()
             twin._validate_params()
+            if issparse(X):
+                twin._let_wide("fit", X, y, sample_weight)
+                return self
             columns, labels = twin._checked(X, y)
             repeated = Repetitions.of(
                 sample_weight, twin.class_weight, labels, np.unique(labels), balance=True
@@ -214,8 +212,10 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
 
         Parameters
         ----------
-        X : data frame, dict of columns, or array-like of shape (n_rows, n_columns)
-            Numbers, times and categories, nan or None where missing.
+        X : data frame, dict of columns, sparse table or array-like of shape (n_rows, n_columns)
+            Numbers, times and categories, nan or None where missing. If the first table is a sparse
+            one of `scipy.sparse`, of any width, linear experts of low rank learn as in
+            `WideVVMClassifier`, and no row is ever written out; later ones may be arrays, too.
         y : array-like of shape (n_rows,)
             The class of each row.
         classes : array-like, optional
@@ -232,6 +232,9 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         if sample_weight is None and self._learn_table_of_one(X, y, classes):
             return self
         with learned_whole(self) as twin:
+            if twin._takes_as_sparse(X):
+                twin._let_wide("partial_fit", X, y, classes, sample_weight)
+                return self
             columns, labels, repeated = twin._more(X, y, classes, sample_weight)
             twin._learn(columns.values, labels, repeated.visits(None, twin._at_once))
         return self
@@ -272,6 +275,11 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.0, 0.4], [0.6, 0.0, 0.4]]
         """
         with learned_whole(self) as twin:
+            if twin._takes_as_sparse(X):
+                predicted: Predictions = twin._let_wide(
+                    "predict_then_learn", X, y, classes, sample_weight
+                )
+                return predicted
             if classes is None and twin._route is None:
                 classes = y
             columns, labels, repeated = twin._more(X, y, classes, sample_weight)
@@ -294,6 +302,9 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         """
         with learned_whole(self) as twin:
             check_is_fitted(twin)
+            if twin._wide is not None:
+                twin._let_wide("close_classes")
+                return self
             twin._go_on()
             if len(twin.classes_) < 2:
                 raise ValueError(
@@ -305,7 +316,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         return self
 
     def _forget(self) -> None:
-        for name in ("_route", "_categorical", "classes_"):
+        for name in ("_route", "_wide", "_categorical", "classes_"):
             self.__dict__.pop(name, None)
 
     def _more(
@@ -316,7 +327,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         declared = None if classes is None or as_they_come else checked_classes(classes)
         first = self._route is None
         self._go_on()
-        if not first and as_they_come and not self._committee.takes_new_classes:
+        if not first and as_they_come and not self._takes_new_classes:
             raise ValueError(
                 "`classes=[]` lets classes come as they come; expected only those known, which "
                 f"were said to be all: {self.classes_.tolist()!r}."
@@ -329,22 +340,27 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         if first:
             self._start(columns, declared)
         self._add_columns(columns)
-        may_be_new = self._committee.takes_new_classes
+        may_be_new = self._takes_new_classes
         labels = as_learned(labels, self.classes_, may_be_new)
         known = None if may_be_new else self.classes_
         repeated = Repetitions.of(sample_weight, self.class_weight, labels, known, begin=first)
         return columns, labels, repeated
+
+    @property
+    def _takes_new_classes(self) -> bool:
+        """Whether classes may come that were not known from the start."""
+        return self._route is not None and self._route.takes_new_classes
 
     def _start(self, columns: Columns, classes: Labels | None) -> None:
         n_classes = (self.n_classes or _CLASSES_TO_PAY_FOR) if classes is None else len(classes)
         most = statistics_for(n_classes)
         encoder = Encoder(columns.categorical, bool(self.scale), columns.times, most)
         self._categorical = columns.categorical
-        usual = usual_budget(len(columns.categorical), n_classes)
-        budget = float(usual if self.budget is None else self.budget)
-        enough, seed = ENOUGH if self.experts is None else 0, int(self.random_state)
+        common = usual_budget(len(columns.categorical), n_classes)
+        budget = float(common if self.budget is None else self.budget)
+        usual, seed = self.experts is None, int(self.random_state)
         wanted = self._wanted(encoder)
-        planned = plan(wanted, encoder, n_classes, budget, self.n_frequencies, seed, enough)
+        planned = plan(wanted, encoder, n_classes, budget, self.n_frequencies, seed, usual)
         self._known = Known(Committee.start(*planned, classes), encoder)
         self.classes_ = self._committee.classes
 
@@ -354,23 +370,13 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavableMixin):
         """Learn rows; return what was said of each before, if that is asked for."""
         route = self._route
         assert route is not None
-        committee, encoder = route.known
-        stage = Stage(copy(encoder), committee, route.narrowed)
+        working, encoder = route.lend()
+        stage = Stage(encoder, working, route.narrowed)
         predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
-        self._known = Known(stage.committee, stage.encoder)
-        self.classes_ = stage.committee.classes
+        self._begin_route(Known(working.committee, encoder)).take_over(working)
+        self.classes_ = working.classes
         return predictions
 
     def _checked(self, X: Any, y: Any) -> tuple[Columns, Labels]:
         columns = self._checked_rows(X, reset=self._route is None)
         return columns, checked_labels(y, len(columns.values[0]))
-
-    def _check_learned(self) -> Labels:
-        check_encoder(self._encoder, self._categorical, self.n_features_in_, self._committee.n_rows)
-        if self._encoder.scaling != bool(self.scale):
-            raise ValueError(f"found scale={self.scale!r}; expected what was learned with")
-        names = ("experts", "n_frequencies", "budget", "random_state")
-        check_parameters(self._committee, **{name: getattr(self, name) for name in names})
-        check_committee(self._committee, self._encoder)
-        classes = self._committee.classes
-        return checked_classes(classes) if len(classes) else classes

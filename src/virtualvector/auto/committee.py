@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto.drift import DriftDetector
-from virtualvector.auto.experts import Expert
 from virtualvector.auto.feature_space import FeatureSpace, View
 from virtualvector.auto.history import History
-from virtualvector.auto.pool import Pool
 from virtualvector.concurrency import computed_once
 from virtualvector.kernels import calibration
+from virtualvector.learners.expert import Expert
+from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.types import Array, Labels
 
-SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 BLOCK = 128  # rows between two decisions on who is awake
 FEW = 8  # classes, of which each learns every row
 SURE = 2.3263478740408408  # the margin of a probability of 0.99

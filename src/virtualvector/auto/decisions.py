@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.experts import Expert
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 
 PATIENCE = 400  # rows that all experts have, from the start or an alarm, to show what they can
@@ -32,10 +32,12 @@ def end_block(committee: Committee, may_forget: bool = True) -> Committee:
     )
     if alarm:
         return _begin_anew(known)
+    calm_rows = known.calm_rows
     if may_forget:
-        return _grow(_fork(_put_to_sleep(known, _best_forgetful(known))))
+        fewer = _put_to_sleep(known, calm_rows, _best_forgetful(known))
+        return _grow(_fork(fewer, calm_rows), calm_rows)
     # One more has the place of who would forget.
-    return _grow(_put_to_sleep(known, _youngest(known), n_more=1))
+    return _grow(_put_to_sleep(known, calm_rows, _youngest(known), n_more=1), calm_rows)
 
 
 def _begin_anew(committee: Committee) -> Committee:
@@ -59,22 +61,27 @@ def _begin_anew(committee: Committee) -> Committee:
     )
 
 
-def _put_to_sleep(committee: Committee, spared: int | None, n_more: int = 0) -> Committee:
+def _put_to_sleep(
+    committee: Committee, calm_rows: float, spared: int | None, n_more: int = 0
+) -> Committee:
     """Let the worst fall asleep: half of all after 1600 calm rows, seven tenths after 4400.
 
     One is spared: who forgets, to notice when the stream drifts away slowly; where nobody may
     forget, who has grown last. In any case the budget is kept, once all have had time to show what
     they can.
     """
-    share = max(FEWEST, min(1.0, (PATIENCE / max(committee.calm_rows, PATIENCE)) ** 0.5))
+    share = max(FEWEST, min(1.0, (PATIENCE / max(calm_rows, PATIENCE)) ** 0.5))
     most = max(1, int(share * len(committee.experts))) + n_more
     order = _order(committee)
     if spared is not None and spared != order[0]:
         order.remove(spared)
         order.insert(1, spared)
         most += share > FEWEST  # not at the cost of others yet
+    kept = _affordable(committee, order)[:most]
+    if len(kept) == len(order):
+        return replace(committee, weights=committee.weights / committee.weights.sum())
     awake = np.zeros_like(committee.awake)
-    awake[_affordable(committee, order)[:most]] = True
+    awake[kept] = True
     weights = np.where(awake, committee.weights, 0.0)
     pool = committee.pool.without(committee.awake & ~awake)
     return replace(committee, awake=awake, weights=weights / weights.sum(), pool=pool)
@@ -96,22 +103,22 @@ def _cost(committee: Committee, e: int) -> float:
 
 def _order(committee: Committee) -> list[int]:
     """Return who is awake: whom the mix trusts most and whom the pool can spare least, in turn."""
-    trusted = np.argsort(-committee.weights, kind="stable").tolist()
-    needed = np.argsort(-committee.pool.importance(), kind="stable").tolist()
+    awake, everybody = committee.awake.tolist(), range(len(committee.experts))
+    weights, importance = committee.weights.tolist(), committee.pool.importance().tolist()
+    trusted = sorted(everybody, key=weights.__getitem__, reverse=True)
+    needed = sorted(everybody, key=importance.__getitem__, reverse=True)
     in_turn = dict.fromkeys(e for both in zip(trusted, needed, strict=True) for e in both)
-    return [e for e in in_turn if committee.awake[e]]
+    return [e for e in in_turn if awake[e]]
 
 
-def _fork(committee: Committee) -> Committee:
+def _fork(committee: Committee, calm_rows: float) -> Committee:
     """Let the best one have twins that know all it knows, and forget."""
     best = _best(committee)
     expert, posterior = committee.experts[best], committee.posteriors[best]
+    if calm_rows < JOINING or expert.half_life is not None:
+        return committee
     twins = [expert._replace(half_life=half_life) for half_life in HALF_LIVES]
-    if (
-        committee.calm_rows < JOINING
-        or expert.half_life is not None
-        or twins[0] in committee.experts
-    ):
+    if twins[0] in committee.experts:
         return committee
     if committee.operations_of(expert) > TOO_MUCH * committee.feature_space.budget:
         return committee
@@ -120,13 +127,15 @@ def _fork(committee: Committee) -> Committee:
     )
 
 
-def _grow(committee: Committee) -> Committee:
+def _grow(committee: Committee, calm_rows: float) -> Committee:
     """Let the best one have a twin that knows all it knows, and sees more from now on."""
     best = _best(committee)
     expert = committee.experts[best]
+    too_soon = min(calm_rows, committee.n_rows - committee.grown_at) < JOINING
+    if expert.bandwidth is None or too_soon:
+        return committee
     larger = expert._replace(detail=2 * expert.detail)
-    too_soon = min(committee.calm_rows, committee.n_rows - committee.grown_at) < JOINING
-    if expert.bandwidth is None or too_soon or larger in committee.experts:
+    if larger in committee.experts:
         return committee
     cost, budget = committee.operations_of(larger), committee.feature_space.budget
     if cost > LARGEST_SHARE * budget or committee.operations + cost > budget:
@@ -164,13 +173,9 @@ def _best(committee: Committee) -> int:
 
 
 def _best_forgetful(committee: Committee) -> int | None:
-    weights = [
-        weight if expert.half_life is not None and awake else -1.0
-        for expert, weight, awake in zip(
-            committee.experts, committee.weights, committee.awake, strict=True
-        )
-    ]
-    return int(np.argmax(weights)) if max(weights) >= 0.0 else None
+    each = enumerate(zip(committee.experts, committee.awake.tolist(), strict=True))
+    forgetful = [e for e, (expert, awake) in each if awake and expert.half_life is not None]
+    return max(forgetful, key=committee.weights.tolist().__getitem__, default=None)
 
 
 def _youngest(committee: Committee) -> int | None:

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from virtualvector.auto.experts import Expert, n_posteriors, operations
+from virtualvector.auto.experts import n_posteriors, operations
 from virtualvector.auto.views import Recipe, Views
 from virtualvector.features import RandomFourierFeatures
 from virtualvector.features.categories import SLOTS
 from virtualvector.kernels.views import LARGEST
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.types import Array, Labels
 

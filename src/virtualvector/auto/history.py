@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from virtualvector.auto.experts import Expert, describe
+from virtualvector.learners.expert import Expert, describe
 
 LONGEST = 256  # blocks remembered
 
@@ -63,7 +63,7 @@ def in_words(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, dict[str, 
 
     Examples
     --------
-    >>> from virtualvector.auto.experts import Expert, describe
+    >>> from virtualvector.learners.expert import Expert, describe
     >>> from virtualvector.auto.history import in_words
     >>> in_words([{"n_rows": 128, "weights": {Expert(None, 1.0): 0.7, Expert(0.5, 0.1): 0.3}}])
     [(128, {'linear, s² 1': 0.7, 'rbf ×0.5, s² 0.1': 0.3})]

@@ -10,7 +10,6 @@ import numpy as np
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.sketch import Sketch
 from virtualvector.posterior import State
-from virtualvector.posterior.state import POINTS
 from virtualvector.types import Array
 
 
@@ -32,9 +31,9 @@ def weight_table(
     posterior = committee.posteriors[best]
     part, scale = committee.feature_space.linear_part(committee.experts[best])
     found = []
-    for positive, gaussian in zip(posterior.positives.tolist(), posterior.gaussians, strict=False):
-        mean = scale * gaussian.mean[part]
-        deviation = scale * np.linalg.norm(gaussian.factor[:, part], axis=0)
+    for k, positive in enumerate(posterior.positives.tolist()[: len(posterior.states)]):
+        mean = scale * posterior.means[k][part]
+        deviation = scale * posterior.deviations(k, part)
         if sketch is not None:
             mean, deviation = sketch.widened(mean), abs(sketch.widened(deviation))
         found += [
@@ -51,8 +50,8 @@ def virtual_points(
     best = int(np.argmax(committee.weights))
     part, scale = committee.feature_space.linear_part(committee.experts[best])
     found = []
-    for state in committee.posteriors[best].states:
-        points = state.points[: state.counts[POINTS], part] / scale
+    for weights in committee.posteriors[best].points():
+        points = weights[:, part] / scale
         found.append((points if sketch is None else sketch.widened(points))[:, :n_inputs])
     return found
 

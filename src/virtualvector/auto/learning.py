@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from operator import methodcaller
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.working import WorkingCommittee, opinions_of
+from virtualvector.concurrency import Team
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.opinions import Opinions, conclude_at
 from virtualvector.posterior import WHOLE
@@ -21,6 +21,8 @@ AT_ONCE = 8 * BLOCK  # rows that are looked at before they are predicted; bounds
 
 def predict(committee: Committee, inputs: Array) -> Array:
     """Return the mixed probability of each class; a row's does not depend on other rows."""
+    if len(committee.classes) == 1:  # there is nothing to ask
+        return np.ones((len(inputs), 1))
     room = committee.feature_space.n_inputs
     n_used = _inputs_used(inputs, room)
     if not n_used.any():
@@ -81,39 +83,38 @@ class Panel:
 
 
 def learn(
-    committee: Committee,
+    working: WorkingCommittee,
     inputs: Array,
     labels: Labels,
-    pool: ThreadPoolExecutor | None = None,
+    team: Team,
     powers: Array = WHOLE,
     listen: Callable[[Opinions, int, Array], None] | None = None,
-) -> tuple[Committee, Array]:
-    """Learn rows; also return what was said of each before, one column per class.
+) -> Array:
+    """Learn rows; return what was said of each before, one column per class.
 
     Of a row that is the first of its class, what is said is about the classes known before it:
     a class has probability 0 until it is known. Decisions fall after certain numbers of rows,
     however the stream is cut into calls. Of a row with a power, all likelihoods are raised to
     it; it is one row all the same. If someone is to ``listen``, they hear what is said of some
-    rows at a time, and nothing is decided: shards leave that to who puts them together.
+    rows at a time.
     """
-    may_be_new = committee.takes_new_classes
-    classes = np.union1d(committee.classes, labels) if may_be_new else committee.classes
-    known = committee.classes
+    may_be_new, known = working.committee.takes_new_classes, working.classes
+    classes = np.union1d(known, labels) if may_be_new else known
     predicted = np.zeros((len(inputs), len(classes)))
-    n_used = np.maximum.accumulate(_inputs_used(inputs, committee.feature_space.n_inputs))
-    working, start = WorkingCommittee(committee, decides=listen is None), 0
-    for stop in _stops(committee, labels, n_used):
+    n_used = np.maximum.accumulate(_inputs_used(inputs, working.committee.feature_space.n_inputs))
+    start = 0
+    for stop in _stops(working, labels, n_used):
         rows = slice(start, stop)
         if n_used[start] > working.inputs.shape[1]:
             working.become(methodcaller("wide_enough", n_used[start]))
         new = labels[start : start + 1]
         is_new = may_be_new and not np.isin(new[0], known)
-        before = working.known(copied=False) if is_new else None
+        before = working.known if is_new else None
         if before is not None:
             of_known = predict(before, inputs[start : start + 1]) if len(known) else None
             working.become(methodcaller("welcome", new))
-        at = np.searchsorted(classes, working.classes)
-        predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], pool)
+        at = np.searchsorted(classes, working.classes) if may_be_new else slice(None)
+        predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], team)
         if listen is not None:
             listen(working.opinions, stop - start, powers[rows])
         if before is not None:
@@ -122,17 +123,17 @@ def learn(
                 predicted[start, np.searchsorted(classes, known)] = of_known[0]
             known = np.union1d(known, new) if len(known) else new
         start = stop
-    return working.known(copied=False), predicted
+    return predicted
 
 
-def _stops(committee: Committee, labels: Labels, n_used: NDArray[np.int64]) -> list[int]:
+def _stops(working: WorkingCommittee, labels: Labels, n_used: NDArray[np.int64]) -> list[int]:
     """Return where blocks end, and where a new class or more inputs than expected come next."""
     n = len(labels)
-    stops = set(range(BLOCK - committee.n_rows % BLOCK, n, BLOCK)) | {n}
-    if committee.takes_new_classes:
+    stops = set(range(BLOCK - working.n_rows % BLOCK, n, BLOCK)) | {n}
+    if working.committee.takes_new_classes:
         values, first = np.unique(labels, return_index=True)
-        stops |= {int(f) for f in first[~np.isin(values, committee.classes)] if f > 0}
-    feature_space = committee.feature_space
+        stops |= {int(f) for f in first[~np.isin(values, working.classes)] if f > 0}
+    feature_space = working.committee.feature_space
     for row in np.flatnonzero(np.diff(n_used)) + 1:
         if n_used[row] > feature_space.n_inputs:
             feature_space = feature_space.wider(n_used[row])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -71,6 +72,10 @@ class OnlineCommittee(Route[Known]):
         self.is_plain = self._scales and only_numbers and not marks.numbers
         self._pending: _Pending | None = None
         self._numbers = NO_NUMBERS
+        self._encoder = encoder
+        self.takes_new_classes = known.committee.takes_new_classes
+        # What was known when a table came; None: none has come yet.
+        self._lent: Callable[[], Known] | None = None
 
     def row_of(self, columns: list[Any]) -> Any:
         """Return a table of one row as a row."""
@@ -87,23 +92,64 @@ class OnlineCommittee(Route[Known]):
         if self._lock._is_owned():
             refuse(self)
         with self._lock:
+            if self._known is None and self._lent is not None:
+                self._known = self._lent()
             if self._known is not None:
                 return self._known.committee.n_rows
             self._get_ready()
             return self._working.n_rows
 
+    def lend(self) -> tuple[WorkingCommittee, Encoder]:
+        """Return what learns rows in place to who learns a table, and may keep it.
+
+        Who reads here meanwhile, or after that has failed, finds what was known before.
+        """
+        if self._lock._is_owned():
+            refuse(self)
+        with self._lock:
+            self.stop()
+            self._get_ready()
+            encoder = self._encoder_now()
+            if self._known is None:
+                copied = self._working.copied_for_later()
+                self._lent = lambda: Known(copied(), encoder)
+            self._is_open = self._is_whole = False
+            return self._working, copy(encoder)
+
+    def take_over(self, working: WorkingCommittee) -> None:
+        """Go on where a table was learned; what is known is copied once somebody asks for it."""
+        with self._lock:
+            self._work_in(working, self._encoder)
+            self._is_open = self._is_whole = True
+            self._known = None
+
+    def _now(self) -> Known:
+        return super()._now() if self._lent is None else self._lent()
+
+    def _get_ready(self) -> None:
+        if self._known is None and not self._is_open:
+            self._known = self._now()
+        super()._get_ready()
+
     def _open(self, known: Known) -> None:
-        encoder = self._encoder = known.encoder
+        numbers, n = NO_NUMBERS, len(known.encoder.counts)
         if self._scales:
-            row, scaled = np.zeros((2, 1, len(encoder.counts)))
-            scales = (encoder.counts.copy(), encoder.means.copy(), encoder.squares.copy())
-            missing = encoder.missing[encoder.column_of_number]
-            self._numbers = Numbers(row, scaled, *scales, missing)
-            self._row = row[0].data
-        self._working = WorkingCommittee(known.committee, self._numbers)
+            row, scaled = np.zeros((2, 1, n))
+            counts, means, squares = np.zeros((3, n))
+            numbers = Numbers(row, scaled, counts, means, squares, np.zeros(n, np.int64))
+        self._work_in(WorkingCommittee(known.committee, numbers), known.encoder)
+
+    def _work_in(self, working: WorkingCommittee, encoder: Encoder) -> None:
+        self._working, self._encoder, numbers = working, encoder, working.numbers
+        self._numbers = numbers
+        if self._scales:
+            numbers.counts[:], numbers.means[:] = encoder.counts, encoder.means
+            numbers.squares[:] = encoder.squares
+            numbers.missing[:] = encoder.missing[encoder.column_of_number]
+            self._row = numbers.row[0].data
 
     def _copied(self) -> Known:
-        return Known(self._working.known(copied=True), self._encoder_now())
+        return Known(self._working.copied_for_later()(), self._encoder_now())
 
     def _write(self, row: Any, place: int | None) -> bool:
         if self.is_plain:

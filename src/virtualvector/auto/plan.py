@@ -3,26 +3,26 @@
 All that an expert knows is the covariance of its weights: rows twice as wide take four times the
 time and the memory. A budget of N multiplications bounds both: a multiplication is made for a
 number of 8 bytes of which there are half as many, so that an expert of N multiplications takes 4N
-bytes.
+bytes. Where that does not pay for covariances, it pays for precisions of low rank, for which the
+same bound holds.
 """
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from virtualvector.auto.experts import (
     FEWEST_FREQUENCIES,
-    Expert,
     affordable_frequencies,
-    describe,
     n_posteriors,
     operations,
     usual_budget,
 )
 from virtualvector.auto.feature_space import FeatureSpace
 from virtualvector.features.encoder import Encoder
+from virtualvector.learners.expert import Expert, describe
 
 EXCESS = 3.0  # times the budget that all together may take before the worst fall asleep
 FEWEST = 3  # experts to have before rows are narrowed for them: one alone may be too bold
@@ -30,7 +30,14 @@ MANY = 8  # experts; no more by default, unless there are
 ENOUGH = 60  # frequencies for them
 NARROWEST = 8  # inputs
 CATEGORIES_TO_EXPECT = 2  # in a column of them, to begin with
+RANKS = (20, 10, 5, 2, 0)  # to try one after the other where covariances do not fit
 _LINEAR = Expert(None, 1.0)
+# Beside those of such a rank: whether it helps, and how narrow a prior should be, the rows tell.
+# Picked on the five problems of benchmarks/wide_rows.py, of eight sets with and without squares.
+BESIDE = (
+    Expert(None, 1.0, reach=8.0, rank=0),
+    Expert(None, 30.0, label_noise=0.02, rank=0),
+)
 
 
 class Plan(NamedTuple):
@@ -47,9 +54,9 @@ def plan(
     budget: float,
     n_frequencies: int | None,
     seed: int,
-    enough: int = 0,
+    usual: bool = False,
 ) -> Plan:
-    """Return as many experts as fit, the first ones first; for very wide rows, a few on a sketch.
+    """Return as many experts as fit, the first ones first; for very wide rows, some of low rank.
 
     Parameters
     ----------
@@ -67,8 +74,9 @@ def plan(
         the stream again. Who proves to be good grows.
     seed : int
         Of the frequencies.
-    enough : int
-        Frequencies to have before there are more than `MANY` experts.
+    usual : bool
+        Whether nobody chose these experts: then there are enough frequencies before there are more
+        than `MANY` of them, and beside those of low rank others of rank 0.
 
     Returns
     -------
@@ -83,13 +91,15 @@ def plan(
     if len(kept) < n_least or operations(kept[0], most_inputs + 1) > limit:
         linear = [expert for expert in experts if expert.bandwidth is None and not expert.squares]
         kept = tuple(linear[:n_least] or experts[:1])
+        if linear:
+            kept = _of_low_rank(kept, BESIDE if usual else (), most_inputs, limit)
         width = _affordable_width(kept, n_frequencies, limit)
         if width < most_inputs:
             n_inputs = most_inputs = n_numbers = width
     if n_frequencies is None:
         sizes = n_inputs, n_classes, n_numbers
-        usual = min(budget, usual_budget(len(encoder.categorical), n_classes))
-        _, most = _with_enough(kept, enough, usual, *sizes)
+        enough, common = ENOUGH if usual else 0, usual_budget(len(encoder.categorical), n_classes)
+        _, most = _with_enough(kept, enough, min(budget, common), *sizes)
         kept, n_frequencies = _with_enough(kept, enough, budget, *sizes)
         n_frequencies = min(n_frequencies, most)
     feature_space = FeatureSpace(
@@ -111,14 +121,17 @@ def _with_enough(
     return experts, n
 
 
-def check_affordable(encoder: Encoder, feature_space: FeatureSpace, n_classes: int) -> None:
+def check_affordable(
+    encoder: Encoder, feature_space: FeatureSpace, n_classes: int, rank: int | None
+) -> None:
     """Raise ValueError if rows have become too wide for the budget, as columns came.
 
-    From that width on, rows would be sketched if they came at the start.
+    From that width on, experts would be of a lower rank, or rows sketched, had they come at the
+    start.
     """
     limit = EXCESS * feature_space.budget / n_posteriors(n_classes)
     sketched = feature_space.most_inputs < encoder.at_start.most_inputs
-    if sketched or operations(_LINEAR, encoder.most_inputs + 1) > limit:
+    if sketched or operations(_LINEAR._replace(rank=rank), encoder.most_inputs + 1) > limit:
         raise ValueError(
             f"Found {len(encoder.categorical):,} columns, some of them new, which may become "
             f"{encoder.most_inputs:,} inputs; expected no more than the budget of "
@@ -145,12 +158,30 @@ def _affordable(
     return tuple(kept)
 
 
+def _of_low_rank(
+    experts: tuple[Expert, ...], beside: tuple[Expert, ...], n_inputs: int, limit: float
+) -> tuple[Expert, ...]:
+    """Return experts of the highest rank that fits, and those beside them if there is room."""
+    for rank in RANKS:
+        ranked = tuple(e if e.rank is not None else e._replace(rank=rank) for e in experts)
+        left = limit - sum(operations(expert, n_inputs + 1) for expert in ranked)
+        if left >= 0.0:
+            others = sum(operations(expert, n_inputs + 1) for expert in beside)
+            return ranked + beside if others <= left else ranked
+    return ranked
+
+
 def _affordable_width(experts: Sequence[Expert], n_frequencies: int | None, limit: float) -> int:
     """Return for how many inputs experts fit together."""
-    fixed = sum(operations(expert, 0) for expert in experts)
-    n_weights = math.isqrt(int(max(limit - fixed, 0.0) / (2.0 * len(experts))))
-    others = max(_n_weights(expert, 0, n_frequencies) for expert in experts)
-    return max(n_weights - others, NARROWEST)
+
+    def fits(width: int) -> bool:
+        sizes = [_n_weights(expert, width, n_frequencies) for expert in experts]
+        return sum(map(operations, experts, sizes)) <= limit
+
+    too_wide = 2 * NARROWEST
+    while fits(too_wide):
+        too_wide *= 2
+    return max(bisect_left(range(too_wide), True, key=lambda width: not fits(width)) - 1, NARROWEST)
 
 
 def _n_weights(expert: Expert, n_inputs: int, n_frequencies: int | None) -> int:
@@ -165,18 +196,27 @@ def given_up(
 
     Examples
     --------
-    >>> from virtualvector.auto.experts import Expert
+    >>> from virtualvector.learners.expert import Expert
     >>> from virtualvector.auto.feature_space import FeatureSpace
     >>> from virtualvector.auto.plan import given_up
-    >>> both = [Expert(None, 1.0), Expert(0.5, 0.1)]
-    >>> given_up(both, both[:1], 5000, FeatureSpace(1000, 5000.0, 0, 2e6, 0, 1000))
-    ['1 of 2 experts: rbf ×0.5, s² 0.1', 'the width of rows: 5,000 inputs are added up in 1,000']
+    >>> both, thin = [Expert(None, 1.0), Expert(0.5, 0.1)], Expert(None, 1.0, rank=5)
+    >>> for line in given_up(both, [thin], 5000, FeatureSpace(1000, 5000.0, 0, 2e6, 0, 1000)):
+    ...     print(line)
+    1 of 2 experts: rbf ×0.5, s² 0.1
+    covariances of 5,000 weights: precisions of rank 5 are in their place
+    the width of rows: 5,000 inputs are added up in 1,000
     """
     found = []
-    left_out = [expert for expert in experts if expert not in kept]
+    ranks = {expert._replace(rank=None): expert.rank for expert in kept}
+    left_out = [expert for expert in experts if expert not in kept and expert not in ranks]
     if left_out:
         words = "; ".join(map(describe, left_out))
         found.append(f"{len(left_out)} of {len(experts)} experts: {words}")
+    lower = [ranks[expert] for expert in experts if expert not in kept and expert in ranks]
+    if lower:
+        found.append(
+            f"covariances of {n_inputs:,} weights: precisions of rank {lower[0]} are in their place"
+        )
     width = feature_space.n_inputs
     if max(width, feature_space.most_inputs) < n_inputs:
         found.append(f"the width of rows: {n_inputs:,} inputs are added up in {width:,}")

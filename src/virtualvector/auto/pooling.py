@@ -25,12 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.auto.committee import SHARE, Committee
+from virtualvector.auto.committee import Committee
 from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.history import LONGEST, History, HistoryEntry, thinned
-from virtualvector.auto.pool import PRECISION, Pool
 from virtualvector.kernels import calibration
 from virtualvector.kernels.log_pool import DRIFT
+from virtualvector.kernels.mixing import SHARE
+from virtualvector.learners.log_pool import PRECISION, Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import known_together, of_all_classes
 from virtualvector.posterior.state import ROWS

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.attributes import CommitteeAttributes
 from virtualvector.auto.learning import Panel, predict
+from virtualvector.auto.sparse import asked_of_either
 from virtualvector.auto.tables import TakesTables
 from virtualvector.concurrency import of_one_moment
 from virtualvector.learners.one_vs_rest import against_the_rest
@@ -23,6 +24,7 @@ class PredictsTables(CommitteeAttributes, TakesTables):
     """`predict_proba` of `AutoVVMClassifier`, and what follows from it."""
 
     @of_one_moment
+    @asked_of_either
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row: the mix of what experts say.
 
@@ -76,6 +78,7 @@ class PredictsTables(CommitteeAttributes, TakesTables):
         return lambda rows: panel.predict(encoder.scaled_rows(rows))
 
     @of_one_moment
+    @asked_of_either
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row."""
         check_is_fitted(self)

@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known, OnlineCommittee
-from virtualvector.auto.validation import check_room
+from virtualvector.auto.sparse import LearnsSparseTables
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.tables import Columns
 from virtualvector.learners.columns import ADD
 from virtualvector.learners.online import TakesRows
+from virtualvector.learners.sparse_rows import sparse_table
 from virtualvector.learners.validation import as_learned, checked_labels
 from virtualvector.types import Labels
 from virtualvector.values import Marks, is_missing
 
 
-class CommitteeRows(TakesRows):
+class CommitteeRows(LearnsSparseTables, TakesRows):
     """What `AutoVVMClassifier` does with a row, and where the committee is kept."""
 
     _route: OnlineCommittee | None = None
@@ -50,7 +52,7 @@ class CommitteeRows(TakesRows):
     def _go_on(self) -> None:
         """Get ready to learn a table: no more single rows are learned where others were."""
         if self._route is not None:
-            self._known = self._route.close()
+            self._route.stop()
 
     def _row(self, route: OnlineCommittee, x: Any) -> Any:
         if route.is_plain and not isinstance(x, Mapping):
@@ -69,6 +71,8 @@ class CommitteeRows(TakesRows):
         return read.numbers if read is not None and route.is_plain else read
 
     def _as_table(self, x: Any) -> Any:
+        if issparse(x) or (self._wide is not None and isinstance(x, Mapping)):
+            return sparse_table(x, self.__dict__.get("n_features_in_", 0))
         names = self.__dict__.get("feature_names_in_")
         if not isinstance(x, Mapping):
             row = np.asarray(x)
@@ -112,9 +116,10 @@ class CommitteeRows(TakesRows):
     def _known(self, known: Known) -> None:
         self._begin_route(known)
 
-    def _begin_route(self, known: Known) -> None:
+    def _begin_route(self, known: Known) -> OnlineCommittee:
         names = tuple(self.__dict__.get("feature_names_in_", ()))
         self._route = OnlineCommittee(known, self._marks, names)
+        return self._route
 
     @property
     def _marks(self) -> Marks:
@@ -128,8 +133,3 @@ class CommitteeRows(TakesRows):
     @property
     def _encoder(self) -> Encoder:
         return self._known.encoder
-
-    def _take(self, learned: dict[str, Any]) -> None:
-        check_room(learned["encoder"])
-        self._known = Known(learned["committee"], learned["encoder"])
-        self._categorical = learned["categorical"]

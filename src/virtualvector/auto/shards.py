@@ -24,6 +24,8 @@ from virtualvector.auto.learning import learn, predict
 from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import multiplied, of_classes, trust_by_evidence
 from virtualvector.auto.stage import Stage
+from virtualvector.auto.working import WorkingCommittee
+from virtualvector.concurrency import Team
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.pooling import Seen, check_columns, pooled_encoder
 from virtualvector.kernels.calibration import POWERS, SHARES, SOURCES, add_log_likelihoods
@@ -50,24 +52,23 @@ class ShardStage(Stage):
     common: Encoder
     gains: Array
 
-    def _visit(self, cells: list[Any], labels: Labels, some: Visits, pool: Any) -> Array:
+    def _visit(self, cells: list[Any], labels: Labels, some: Visits, team: Team) -> Array:
         # A category that is new has an input from the next round on.
         inputs = self.common.scale(cells)[:, : self.common.n_inputs]
         if not some.learned:
-            return predict(self.committee, self.narrowed(inputs))
+            return predict(self.working.known, self.narrowed(inputs))
         self.encoder.learn(cells, labels[some.which])
-        self.committee, predictions = learn(
-            self.committee,
+        return learn(
+            self.working,
             self.narrowed(inputs),
             labels[some.which],
-            pool,
+            team,
             some.powers,
             self._listen,
         )
-        return predictions
 
     def _listen(self, opinions: Opinions, n_rows: int, powers: Array) -> None:
-        if not self.committee.alone:
+        if not self.working.committee.alone:
             self.gains = self.gains.copy()
             add_log_likelihoods(
                 opinions.stated[:, :n_rows], opinions.observed[:n_rows], powers,
@@ -87,10 +88,12 @@ class CommitteeShard(AutoVVMClassifier):
         route = self._route
         assert route is not None
         committee, encoder = route.known
-        stage = ShardStage(copy(encoder), committee, route.narrowed, self._common, self._gains)
+        # Nothing is decided here: that is left to who puts shards together.
+        working = WorkingCommittee(committee, decides=False)
+        stage = ShardStage(copy(encoder), working, route.narrowed, self._common, self._gains)
         predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
-        self._known, self._gains = Known(stage.committee, stage.encoder), stage.gains
-        self.classes_ = stage.committee.classes
+        self._known, self._gains = Known(working.known, stage.encoder), stage.gains
+        self.classes_ = working.classes
         return predictions
 
     def _add_columns(self, columns: Any) -> None:

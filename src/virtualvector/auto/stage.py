@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from virtualvector.auto.committee import Committee
 from virtualvector.auto.learning import learn, predict
+from virtualvector.auto.working import WorkingCommittee
+from virtualvector.concurrency import Team
 from virtualvector.features.encoder import Encoder
 from virtualvector.learners.weights import Visits
 from virtualvector.types import Array, Labels
@@ -25,14 +24,14 @@ class Stage:
     ----------
     encoder : Encoder
         Makes inputs of cells; it is changed.
-    committee : Committee
-        Learns them; it is replaced.
+    working : WorkingCommittee
+        Learns them.
     narrowed : callable
         Makes inputs as narrow as the committee has them.
     """
 
     encoder: Encoder
-    committee: Committee
+    working: WorkingCommittee
     narrowed: Callable[[Array], Array]
 
     def learn(
@@ -49,29 +48,24 @@ class Stage:
         end, if ``predict``; otherwise nothing.
         """
         parts = []
-        with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
+        with Team(n_jobs) as team:
             for some in visits:
                 predictions = self._visit(
-                    [values[some.which] for values in columns], labels, some, pool
+                    [values[some.which] for values in columns], labels, some, team
                 )
                 if predict:
-                    parts.append((some, predictions[some.first], self.committee.classes))
-        classes = self.committee.classes
+                    parts.append((some, predictions[some.first], self.working.classes))
+        classes = self.working.classes
         whole = np.zeros((len(labels) if predict else 0, len(classes)))
         for some, predictions, known in parts:
             rows = np.arange(len(labels))[some.which][some.first]
             whole[rows[:, np.newaxis], np.searchsorted(classes, known)] = predictions
         return whole
 
-    def _visit(
-        self, cells: list[Any], labels: Labels, some: Visits, pool: ThreadPoolExecutor | None
-    ) -> Array:
+    def _visit(self, cells: list[Any], labels: Labels, some: Visits, team: Team) -> Array:
         if some.learned:
             inputs = self.narrowed(self.encoder.learn(cells, labels[some.which]))
-            self.committee, predictions = learn(
-                self.committee, inputs, labels[some.which], pool, some.powers
-            )
-            return predictions
-        if len(self.committee.classes) == 0:
+            return learn(self.working, inputs, labels[some.which], team, some.powers)
+        if len(self.working.classes) == 0:
             return np.zeros((len(cells[0]), 0))
-        return predict(self.committee, self.narrowed(self.encoder.scale(cells)))
+        return predict(self.working.known, self.narrowed(self.encoder.scale(cells)))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from virtualvector.auto.online import Known
 from virtualvector.auto.plan import check_affordable
 from virtualvector.auto.rows import CommitteeRows
+from virtualvector.auto.sparse import asked_of_either
 from virtualvector.concurrency import of_one_moment
 from virtualvector.dataframes import Record, is_table, labels_of, validated
 from virtualvector.features.tables import (
@@ -32,6 +33,7 @@ class TakesTables(CommitteeRows):
     scale: bool
 
     @of_one_moment
+    @asked_of_either
     def count_unseen(self, X: Any) -> NDArray[np.int64]:
         """Return how many values of each column are of a category that has never been learned.
 
@@ -62,8 +64,8 @@ class TakesTables(CommitteeRows):
             X = Record(X)
         if issparse(X):
             raise TypeError(
-                "Sparse data was passed for X, but a committee takes dense tables; expected one, "
-                "or a WideVVMClassifier, which learns sparse ones linearly."
+                "Sparse data was passed for X, but the tables so far were dense; expected a dense "
+                "table, or a model that has begun with a sparse one."
             )
         marks, route = self._marks, self._route
         if not reset and route is not None and self._may_have_new(X):
@@ -131,7 +133,8 @@ class TakesTables(CommitteeRows):
             return
         committee, encoder = self._known
         encoder = encoder.with_columns(columns.kinds[-len(columns.new) :], committee.n_rows)
-        check_affordable(encoder, committee.feature_space, len(committee.classes))
+        rank = committee.at_start[0].rank
+        check_affordable(encoder, committee.feature_space, len(committee.classes), rank)
         self.feature_names_in_ = np.array([*self.feature_names_in_, *columns.new], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self._categorical = list(encoder.categorical)

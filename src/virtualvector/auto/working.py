@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from operator import methodcaller
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from virtualvector.auto.committee import BLOCK, SHARE, Committee
+from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import end_block
 from virtualvector.auto.history import History, HistoryEntry
-from virtualvector.auto.pool import Pool
 from virtualvector.auto.views import Views
+from virtualvector.concurrency import Team
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
-from virtualvector.kernels.opinions import Opinions, opinions_for
+from virtualvector.kernels.likelihood import write_probabilities
+from virtualvector.kernels.mixing import SHARE
+from virtualvector.kernels.opinions import Opinions, conclude_at, opinions_for
 from virtualvector.kernels.views import PARTS
+from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.posterior import Engine, State, copy_state
+from virtualvector.posterior import Engine, State, copied_for_later, copy_state
 from virtualvector.posterior.ensemble import (
     BEFORE,
     LEARNED,
@@ -33,6 +35,7 @@ from virtualvector.posterior.ensemble import (
     begin_rows,
     end_rows,
     learn_one_row,
+    look_at_one_row,
     predict_one_row,
 )
 from virtualvector.types import Array, Labels
@@ -83,6 +86,7 @@ class _Place:
             sight=views.table,
             opinions=self.opinions,
             posteriors=self.addresses,
+            of_low_rank=np.array([each.is_of_low_rank for each in self.all], np.int64),
             positives=np.array(positives * len(engines), np.int64),
             firsts=np.arange(len(engines) + 1) * len(positives),
             margins=np.zeros(n_classes if n_classes > 2 else 1),
@@ -90,7 +94,21 @@ class _Place:
         )
         self._table = StructTable(table)
         self.address = self._table.address
+        self.some_of_low_rank = any(each.is_of_low_rank for each in self.all)
         self.decided = committee.n_rows  # rows after which it was decided who is awake
+        self.due: Committee | None = None  # what was decided then, until it is done
+
+    def is_place_of(self, committee: Committee) -> bool:
+        """Whether a committee that this one has become differs in nothing but trust."""
+        mine = self.committee
+        return committee.experts is mine.experts and committee.awake is mine.awake
+
+    def trust(self, due: Committee) -> None:
+        """Trust as was decided; if that is interrupted, it can be done again."""
+        self.opinions.weights[:] = due.weights[due.awake]
+        self.opinions.tally[:] = due.drift.excess, due.drift.variance
+        self.committee, self.decided = due, due.n_rows
+        self.due = None
 
     @property
     def n_rows(self) -> int:
@@ -98,8 +116,7 @@ class _Place:
 
     def readdress(self) -> None:
         """Follow engines that have moved to where there is more room."""
-        for g, each in enumerate(self.all):
-            self.addresses[g] = each.address
+        self.addresses[:] = [each.address for each in self.all]
 
 
 class WorkingCommittee:
@@ -118,7 +135,7 @@ class WorkingCommittee:
     def __init__(
         self, committee: Committee, numbers: Numbers = NO_NUMBERS, decides: bool = True
     ) -> None:
-        self._numbers, self._powers, self._decides = numbers, np.ones(BLOCK), decides
+        self.numbers, self._powers, self._decides = numbers, np.ones(BLOCK), decides
         self._at = self._placed(committee, {})
         self._learn_one: Any = None  # compiled when first used
         self._predict_one: Any = None
@@ -134,6 +151,11 @@ class WorkingCommittee:
         return self._at.committee.classes
 
     @property
+    def committee(self) -> Committee:
+        """Who they are; what they know, and how much each is trusted, may be of earlier rows."""
+        return self._at.committee
+
+    @property
     def inputs(self) -> Array:
         """Where the inputs of rows are written to."""
         return self._at.views.inputs
@@ -143,37 +165,38 @@ class WorkingCommittee:
         """What was said of the last rows."""
         return self._at.opinions
 
-    def known(self, copied: bool) -> Committee:
-        """Return what has been learned; if not ``copied``, it is used up when more is."""
-        return self._known(copy_state if copied else lambda state: state)[0]
+    @property
+    def known(self) -> Committee:
+        """What has been learned; it is used up when more is."""
+        return self._known()[0]
 
-    def learn(
-        self, inputs: Array, labels: Labels, powers: Array, pool: ThreadPoolExecutor | None
-    ) -> Array:
+    def copied_for_later(self) -> Callable[[], Committee]:
+        """Copy what has been learned; return what makes a committee of the copy."""
+        trusted, engines = self._trusted(), self._at.engines
+        copies = [[copied_for_later(each.state) for each in of_expert] for of_expert in engines]
+        return lambda: _who_knows(trusted, [[later() for later in of] for of in copies])
+
+    def learn(self, inputs: Array, labels: Labels, powers: Array, team: Team) -> Array:
         """Learn up to a block of rows of known classes; return what was said of them before.
 
         If that is interrupted, some experts may have learned what others have not.
         """
         at, n = self._at, len(inputs)
         rows = at.views.inputs[:n]
-        rows[:] = 0.0
         width = min(rows.shape[1], inputs.shape[1])
-        rows[:, :width] = inputs[:, :width]
+        rows[:, :width], rows[:, width:] = inputs[:, :width], 0.0
         at.opinions.observed[:n] = np.searchsorted(at.committee.classes, labels)
-        self._powers[:n] = powers if len(powers) else 1.0
-        if pool is None:
-            begin_rows(at.address, 0, n, 0)
-            for each in at.all:
-                each.learn(n)
-        else:
-            in_parts = PARTS if n > 2 * PARTS else 1
-            edges = [n * part // in_parts for part in range(in_parts + 1)]
-            parts = [at.address] * in_parts, edges[:-1], edges[1:], range(in_parts)
-            list(pool.map(begin_rows, *parts))
-            list(pool.map(methodcaller("learn", n), at.longest_first))
+        if len(powers):
+            self._powers[:n] = powers
+        parts = PARTS if team.n_threads > 1 and n > 2 * PARTS else 1
+        edges = [n * part // parts for part in range(parts + 1)]
+        looks = zip(edges[:-1], edges[1:], range(parts), strict=True)
+        team.do(partial(begin_rows, at.address, *look) for look in looks)
+        team.do(partial(each.learn, n) for each in at.longest_first)
         at.readdress()
         end_rows(at.address, n)
-        self._powers[:n] = 1.0
+        if len(powers):
+            self._powers[:n] = 1.0
         self.settle()
         return at.opinions.predicted[:n]
 
@@ -206,7 +229,21 @@ class WorkingCommittee:
         if self._predict_one is None:
             self._predict_one = entry(predict_one_row, int)
         at = self._at
-        return at.opinions.predicted[0].copy() if self._predict_one(at.address) else None
+        predict = self._predict_in_turn if at.some_of_low_rank else self._predict_one
+        return at.opinions.predicted[0].copy() if predict(at.address) else None
+
+    def _predict_in_turn(self, address: int) -> bool:
+        """As `predict_one_row`, by one kernel for each posterior: there are those of low rank."""
+        at = self._at
+        if not look_at_one_row(address):
+            return False
+        n_margins = len(at.committee.classes) if len(at.committee.classes) > 2 else 1
+        for e, of_expert in enumerate(at.engines):
+            margins = np.array([each.predict() for each in of_expert[:n_margins]])
+            noise = of_expert[0].settings.label_noise
+            write_probabilities(margins, noise, at.opinions.of_experts[e, 0])
+        conclude_at(StructTable(at.opinions).address, 1, False)
+        return True
 
     def settle(self) -> None:
         """Do what is left to do: the row under way, and decisions at the end of a block."""
@@ -214,22 +251,25 @@ class WorkingCommittee:
             self.learn_row()
         at = self._at
         may_decide = self._decides and not at.committee.alone
-        if may_decide and at.n_rows % BLOCK == 0 and at.decided != at.n_rows:
+        if not may_decide or at.n_rows % BLOCK or at.decided == at.n_rows:
+            return
+        # What experts know does not count, unless who is awake changes.
+        if at.due is None:
+            at.due = end_block(self._trusted())
+        if at.is_place_of(at.due):
+            at.trust(at.due)
+        else:
             self.become(end_block)
 
     def become(self, change: Callable[[Committee], Committee]) -> None:
         """Change the committee in one step; whom the change leaves as they are stay in place."""
-        known, engines = self._known(lambda state: state)
+        known, engines = self._known()
         self._at = self._placed(change(known), engines)
 
-    def _known(self, taken: Callable[[State], State]) -> tuple[Committee, Engines]:
-        """Return what has been learned, and who learns each of its posteriors."""
-        at, engines = self._at, {}
+    def _trusted(self) -> Committee:
+        """Return what has been learned of whom to trust; who was trusted may know more by now."""
+        at = self._at
         awake = np.flatnonzero(at.committee.awake)
-        posteriors = list(at.committee.posteriors)
-        for e, of_expert in zip(awake, at.engines, strict=True):
-            posteriors[e] = _with_states(posteriors[e], [taken(each.state) for each in of_expert])
-            engines[id(posteriors[e])] = of_expert
         weights, evidence = at.committee.weights.copy(), at.committee.evidence.copy()
         weights[awake], evidence[awake] = at.opinions.weights, at.opinions.evidence
         pool = Pool(at.opinions.exponents, at.opinions.covariance)
@@ -238,9 +278,8 @@ class WorkingCommittee:
         if at.committee.alone and at.n_rows:
             certain = HistoryEntry(at.n_rows, dict.fromkeys(at.committee.experts, 1.0))
             history = History((certain,))
-        known = replace(
+        return replace(
             at.committee,
-            posteriors=tuple(posteriors),
             weights=weights,
             evidence=evidence,
             pool=at.committee.pool.updated(awake.tolist(), pool),
@@ -250,7 +289,14 @@ class WorkingCommittee:
             history=history,
             n_rows=at.n_rows,
         )
-        return known, engines
+
+    def _known(self) -> tuple[Committee, Engines]:
+        """Return what has been learned, and who learns each of its posteriors."""
+        states = [[each.state for each in of_expert] for of_expert in self._at.engines]
+        known = _who_knows(self._trusted(), states)
+        awake = np.flatnonzero(known.awake).tolist()
+        each = zip(awake, self._at.engines, strict=True)
+        return known, {id(known.posteriors[e]): of_expert for e, of_expert in each}
 
     def _placed(self, committee: Committee, engines: Mapping[int, list[Engine]]) -> _Place:
         before = self._at if engines else None
@@ -279,7 +325,7 @@ class WorkingCommittee:
             elif not same:
                 kept = [each.moved(rows) for each in kept]
             of_experts.append(kept)
-        return _Place(committee, views, of_experts, self._numbers, self._powers)
+        return _Place(committee, views, of_experts, self.numbers, self._powers)
 
 
 def _states(posterior: OneVsRest) -> list[State]:
@@ -290,6 +336,14 @@ def _states(posterior: OneVsRest) -> list[State]:
         if len(posterior.classes) < 2
         else [*posterior.states, *unseen]
     )
+
+
+def _who_knows(committee: Committee, states: list[list[State]]) -> Committee:
+    """Return a committee whose experts, as far as they are awake, have learned what states say."""
+    posteriors = list(committee.posteriors)
+    for e, of_expert in zip(np.flatnonzero(committee.awake), states, strict=True):
+        posteriors[e] = _with_states(posteriors[e], of_expert)
+    return replace(committee, posteriors=tuple(posteriors))
 
 
 def _with_states(posterior: OneVsRest, states: list[State]) -> OneVsRest:

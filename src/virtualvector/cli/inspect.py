@@ -192,7 +192,7 @@ def _strongest(point: Any, names: list[str]) -> str:
 
 
 def _print_experts(experts: list[dict[str, Any]]) -> None:
-    from virtualvector.auto.experts import described
+    from virtualvector.learners.expert import described
 
     rows = [
         [

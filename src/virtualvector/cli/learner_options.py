@@ -13,7 +13,7 @@ from virtualvector.streams.columns import listed
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
-    from virtualvector.auto.experts import Expert
+    from virtualvector.learners.expert import Expert
     from virtualvector.streams import Column
     from virtualvector.wide.classifier import WideVVMClassifier
 
@@ -171,7 +171,7 @@ class Choice(NamedTuple):
         >>> Choice(Learner.adf, margin_noise=2.0).experts()[0].margin_noise
         2.0
         """
-        from virtualvector.auto.experts import Expert
+        from virtualvector.learners.expert import Expert
 
         learner = self.learner or Learner.auto
         if learner is Learner.auto:
@@ -282,7 +282,7 @@ class Choice(NamedTuple):
     def check_same(self, model: AutoVVMClassifier | WideVVMClassifier) -> None:
         """Raise if something else was asked for than a model is."""
         from virtualvector import AutoVVMClassifier
-        from virtualvector.auto.experts import Expert
+        from virtualvector.learners.expert import Expert
 
         if not isinstance(model, AutoVVMClassifier):
             said, known = self._wide_parameters(), model.get_params()

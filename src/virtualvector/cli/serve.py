@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from virtualvector.cli.errors import say
+from virtualvector.cli.errors import FAILED, say
 from virtualvector.cli.option_groups import takes_groups
 from virtualvector.escaping import counted
 from virtualvector.streams.bad_input import BadInput
@@ -197,21 +197,24 @@ def _answer(
 ) -> None:
     from virtualvector.cli.console import compilation_notice
     from virtualvector.cli.run import warm_up
-    from virtualvector.serve.app import application
+    from virtualvector.serve.app import Door
     from virtualvector.serve.bodies import Limits
-    from virtualvector.serve.server import run
+    from virtualvector.serve.server import Ended, run
 
     with compilation_notice():
         warm_up(service.snapshot.model, service.form.columns)
         service.snapshot.ready(service.form.example)
     limits = Limits(bounds.max_body, bounds.max_rows, open=bounds.max_open, rate=bounds.max_rate)
-    app = application(service, limits, tokens, (*LOOPBACK, host))
 
     def tell(at: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         say(f"vvm: {model} answers at http://{shown}:{at}")
 
-    run(app, service, host, port, tell)
+    try:
+        run(service, Door(limits, tokens, (*LOOPBACK, host)), host, port, tell)
+    except Ended as ended:
+        say(f"vvm: {model}: {ended}")
+        raise typer.Exit(FAILED) from ended
     n_lost = service.writer.n_unwritten
     if n_lost:
         say(

@@ -10,9 +10,9 @@ from distributed import Client
 from sklearn.utils._param_validation import Interval
 
 from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.auto.experts import Expert
 from virtualvector.dask.estimator import DaskMixin
 from virtualvector.learners import ADFClassifier, VVMClassifier
+from virtualvector.learners.expert import Expert
 from virtualvector.types import ClassWeight
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from virtualvector.jit.compiled import compiled
 from virtualvector.types import Array
 
+SHARE = 2e-5  # of its weight that an expert gives to the others at every row
 _LEAST = 1e-300  # of a probability that a weight is multiplied with
 
 

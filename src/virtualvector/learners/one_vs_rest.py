@@ -33,6 +33,7 @@ from virtualvector.posterior import (
     with_more_weights,
     write_each_probabilities,
 )
+from virtualvector.posterior.low_rank import deviations_of
 from virtualvector.posterior.low_rank_validation import check_low_rank_state
 from virtualvector.posterior.settings import check_settings
 from virtualvector.posterior.state import POINTS, ROWS
@@ -255,6 +256,14 @@ class OneVsRest:
         if self.settings.rank < 0:
             return tuple(known.mean for known in self.gaussians)
         return tuple(mean_of(state) for state in self.settled)
+
+    def deviations(self, k: int, part: slice) -> Array:
+        """Return the standard deviations of some weights under posterior k."""
+        if self.settings.rank < 0:
+            deviations: Array = np.linalg.norm(self.gaussians[k].factor[:, part], axis=0)
+            return deviations
+        state = self.settled[k]
+        return deviations_of(state, np.arange(len(state.mean))[part])
 
     def points(self) -> list[Array]:
         """Return the virtual points of each posterior."""

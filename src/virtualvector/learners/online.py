@@ -60,17 +60,25 @@ class Route(ABC, Generic[Known]):
             refuse(self)
         with self._lock:
             if self._known is None:
-                self._get_ready()
-                self._known = self._copied()
+                self._known = self._now()
             return self._known
 
-    def close(self) -> Known:
-        """Return what has been learned; no row is learned here any more.
+    def stop(self) -> None:
+        """Learn no row here any more.
 
         For who is about to learn a table: what comes of that takes the place of this.
         """
         self._may_learn = False
+
+    def close(self) -> Known:
+        """Return what has been learned; no row is learned here any more."""
+        self.stop()
         return self.known
+
+    def _now(self) -> Known:
+        """Return what has been learned, if no row has been learned elsewhere."""
+        self._get_ready()
+        return self._copied()
 
     def learn(self, row: Any, label: Any) -> bool:
         """Learn a row if that needs no more looking at; return whether it was learned."""
@@ -272,7 +280,7 @@ class TakesRows(TakesTurns, BaseEstimator):
         """Return the most probable class of one row, in an array of one."""
 
     @abstractmethod
-    def _begin_route(self, known: Any) -> None:
+    def _begin_route(self, known: Any) -> Any:
         """Go on from what has been learned."""
 
     def __getstate__(self) -> dict[str, Any]:

@@ -59,6 +59,10 @@ class SavableMixin(BaseEstimator):
         """
         save(self, path)
 
+    def _what_was_learned(self) -> dict[str, Any]:
+        """Return what is written to a file."""
+        return {name: getattr(self, f"_{name}") for name in self._learned}
+
     def _take(self, learned: dict[str, Any]) -> None:
         """Take what was learned from a file."""
         for name, value in learned.items():
@@ -94,7 +98,7 @@ def contents_of(model: SavableMixin, about: dict[str, Any] | None = None) -> byt
     model._validate_params()
     model = copy(model)  # which stays as it is, whatever is learned meanwhile
     model._check_learned()
-    state, arrays = pack(_learned_by(model), model._learned)
+    state, arrays = pack(model._what_was_learned(), model._learned)
     document = _header_of(model, about)._asdict() | {"state": state}
     return to_bytes(document, arrays)
 
@@ -158,15 +162,11 @@ def _with_later_ones(kind: type[SavableMixin], header: Header) -> dict[str, Any]
     return later | header.parameters
 
 
-def _learned_by(model: SavableMixin) -> dict[str, Any]:
-    return {name: getattr(model, f"_{name}") for name in model._learned}
-
-
 def _learned_on(model: SavableMixin) -> str:
     """Return the kind of processor that learned last; what learns is never changed in place."""
     origin = model._origin
     if origin is not None:
-        now, then = _learned_by(model), origin.learned
+        now, then = model._what_was_learned(), origin.learned
         if all(now[n] is then[n] or isinstance(now[n], float) for n in now):  # a scale is copied
             return origin.processor
     return processor()

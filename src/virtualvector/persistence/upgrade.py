@@ -12,7 +12,9 @@ from virtualvector.persistence.errors import Misfit
 from virtualvector.persistence.upgrade_committee import (
     with_counts,
     with_first_columns,
+    with_full_covariances,
     with_pool,
+    with_rank,
     with_reach,
     with_views,
 )
@@ -47,6 +49,8 @@ def with_header(format: int, document: dict[str, Any]) -> dict[str, Any]:
         document = with_views(document)
     if format < 6:
         document = with_reach(document)
+    if format < 9:
+        document = with_rank(document)
     if format >= 3:
         return dict(document)
     if "processor" in document:
@@ -79,6 +83,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state, arrays = with_counts(with_ranks(with_first_columns(state)), arrays)
     if format < 8:
         state, arrays = with_turns(state, arrays)
+    if format < 9:
+        state = with_full_covariances(state)
     return state, arrays
 
 

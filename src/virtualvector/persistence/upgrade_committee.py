@@ -1,4 +1,4 @@
-"""What formats 5 and 6 changed of committees: a pool, more views, statistics, later columns."""
+"""What formats 5, 6 and 9 changed of committees: a pool, views, statistics, columns, ranks."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ def with_views(document: dict[str, Any]) -> dict[str, Any]:
 def with_reach(document: dict[str, Any]) -> dict[str, Any]:
     """Format 6: experts, which may be parameters, have a reach; here, one deviation."""
     return _with_experts(document, _with_reach)
+
+
+def with_rank(document: dict[str, Any]) -> dict[str, Any]:
+    """Format 9: experts, which may be parameters, may have a rank; here, a full covariance."""
+    return _with_experts(document, _with_rank)
+
+
+def with_full_covariances(state: Any) -> Any:
+    """Format 9: experts of a committee, and of its history, may have a rank; here, none has."""
+    if not isinstance(state, dict) or not _has(state, "committee"):
+        return state
+    return state | {"committee": _with_rank(state["committee"])}
 
 
 def with_pool(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
@@ -116,6 +128,11 @@ def _with_views(node: Any) -> Any:
 def _with_reach(node: Any) -> Any:
     """Return experts that see all numbers bent."""
     return _with_fields(node, {"reach": 1.0}, 6)
+
+
+def _with_rank(node: Any) -> Any:
+    """Return experts with full covariances."""
+    return _with_fields(node, {"rank": None}, 9)
 
 
 def _with_fields(node: Any, fields: dict[str, Any], format: int) -> Any:

@@ -19,7 +19,7 @@ from virtualvector.posterior.prediction import (
     write_each_probabilities,
 )
 from virtualvector.posterior.settings import Settings, Strategy
-from virtualvector.posterior.state import State, copy_state, empty_state
+from virtualvector.posterior.state import State, copied_for_later, copy_state, empty_state
 from virtualvector.posterior.workspace import WHOLE, Events
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Settings",
     "State",
     "Strategy",
+    "copied_for_later",
     "copy_state",
     "empty_low_rank_state",
     "empty_state",

@@ -147,7 +147,7 @@ class Engine:
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
         self._drift_at = 0 if self._drifts else math.inf  # a number of rows, or one before it
-        of_low_rank = isinstance(state, LowRankState)
+        self.is_of_low_rank = of_low_rank = isinstance(state, LowRankState)
         make = low_rank_arguments if of_low_rank else arguments_for
         self._rows = rows
         self._at = _Place(make(state, self.settings, rows, signs, powers)._replace(sure=sure))
@@ -168,9 +168,7 @@ class Engine:
         """
         if self._learn_rows is None:
             self._learn_rows = entry(self._kernel, self._address_kind, int, int, bool)
-        if n_rows is None:
-            n_rows = len(self.events.margin)
-        self._n_rows = n_rows
+        self._n_rows = n_rows = len(self.events.margin) if n_rows is None else n_rows
         at = self._at
         self._first = first = at.counts[ROWS]
         if first + n_rows < self._drift_at:
@@ -196,16 +194,19 @@ class Engine:
         self._go_on(self.n_seen - before, self._at.unfinished[LAST_ROW])
 
     def moved(self, rows: Array) -> Engine:
-        """Return the same posterior, in the same memory, which learns other rows."""
-        engine, arguments = copy(self), self._at.arguments._replace(rows=rows)
-        table = self._at.table.replaced(arguments, arguments._fields.index("rows"))
-        engine._rows, engine._at = rows, _Place(arguments, table)
+        """Return the same posterior, in the same memory, which learns other rows, as wide."""
+        engine, table = copy(self), None
+        engine._rows = sparse_rows(rows) if self.is_of_low_rank else rows
+        arguments = self._at.arguments._replace(rows=engine._rows)
+        if not self.is_of_low_rank:  # whose rows are several arrays
+            table = self._at.table.replaced(arguments, arguments._fields.index("rows"))
+        engine._at = _Place(arguments, table)
         return engine
 
     @property
-    def address(self) -> Any:
+    def address(self) -> int:
         """Where kernels find it; another one after it has grown."""
-        return self._at.address
+        return self._at.table.address
 
     def _go_on(self, done: int, why: int) -> None:
         """Learn all rows but those that are done, once that is done which learning stopped for."""
@@ -249,7 +250,7 @@ class Engine:
         if why == REFRESH_DUE:
             rebuild(self._at.address, False)
             return True
-        if self._address_kind is LowRankAddress:
+        if self.is_of_low_rank:
             other = _Place(with_room(self._at.arguments, done))
         elif why == OUT_OF_CAPACITY:
             other = _Place(more_room(self._flushed()))
@@ -261,7 +262,7 @@ class Engine:
 
     def _is_finite(self, row: int) -> bool:
         rows = self._at.arguments.rows
-        if self._address_kind is LowRankAddress:
+        if self.is_of_low_rank:
             return bool(np.isfinite(rows.values[rows.starts[row] : rows.starts[row + 1]]).all())
         return bool(np.isfinite(rows[row]).all())
 
@@ -277,8 +278,8 @@ class Engine:
         return self._flushed().state
 
     def _flushed(self) -> Any:
-        of_low_rank = self._address_kind is LowRankAddress  # which never defers anything
-        if not of_low_rank and self._at.arguments.work.deferred[KEEP, 0] > 0.0:
+        # One of low rank never defers anything.
+        if not self.is_of_low_rank and self._at.arguments.work.deferred[KEEP, 0] > 0.0:
             flush_residual(self._at.address)
         return self._at.arguments
 

@@ -19,6 +19,7 @@ from virtualvector.kernels.opinions import NO_OPINIONS, Opinions, conclude
 from virtualvector.kernels.scaling import count_missing, has_infinity, scale_rows
 from virtualvector.kernels.triangular import copy
 from virtualvector.kernels.views import NO_SIGHT, Sight, look
+from virtualvector.posterior.low_rank_state import LowRankAddress
 from virtualvector.posterior.state import ROWS
 from virtualvector.posterior.step import DONE, learn_rows, predict_row
 from virtualvector.posterior.workspace import DRIFT, arguments_at
@@ -50,7 +51,8 @@ class Ensemble(NamedTuple):
     numbers: Numbers
     sight: Sight
     opinions: Opinions
-    posteriors: IntArray  # (G,)  addresses of `KernelArguments`
+    posteriors: IntArray  # (G,)  addresses of `KernelArguments`, or of `LowRankArguments`
+    of_low_rank: IntArray  # (G,)  whether of the latter
     positives: IntArray  # (G,)  the class that each is about; −1: one that has not come yet
     firsts: IntArray  # (E + 1,)  the first posterior of each expert
     margins: Array  # (K,)  of a row, under the posteriors of an expert
@@ -62,21 +64,43 @@ NO_NUMBERS = Numbers(
     np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0), _NONE
 )
 _ensemble_at = reader(
-    Ensemble(NO_NUMBERS, NO_SIGHT, NO_OPINIONS, _NONE, _NONE, _NONE, np.zeros(1), _NONE)
+    Ensemble(NO_NUMBERS, NO_SIGHT, NO_OPINIONS, _NONE, _NONE, _NONE, _NONE, np.zeros(1), _NONE)
 )
+
+
+@compiled
+def margin_of(ensemble: Ensemble, g: int, t: int) -> float:
+    """The margin that row t had under posterior g before it learned it; not times its sign."""
+    if ensemble.of_low_rank[g]:
+        other = arguments_at(LowRankAddress(ensemble.posteriors[g]))
+        return other.signs[t] * other.events.margin[t]
+    one = arguments_at(ensemble.posteriors[g])
+    return one.signs[t] * one.events.margin[t]
+
+
+@compiled
+def label_noise_of(ensemble: Ensemble, g: int) -> float:
+    """The label noise that posterior g assumes."""
+    if ensemble.of_low_rank[g]:
+        return arguments_at(LowRankAddress(ensemble.posteriors[g])).settings.label_noise
+    return arguments_at(ensemble.posteriors[g]).settings.label_noise
 
 
 @compiled
 def write_sign(ensemble: Ensemble, g: int, t: int) -> None:
     """Say whether row t is of the class that posterior g is about."""
     is_it = ensemble.opinions.observed[t] == ensemble.positives[g]
-    arguments_at(ensemble.posteriors[g]).signs[t] = 1.0 if is_it else -1.0
+    sign = 1.0 if is_it else -1.0
+    if ensemble.of_low_rank[g]:
+        arguments_at(LowRankAddress(ensemble.posteriors[g])).signs[t] = sign
+    else:
+        arguments_at(ensemble.posteriors[g]).signs[t] = sign
 
 
 @compiled
 def write_opinion(ensemble: Ensemble, e: int, t: int) -> None:
     """Write what expert e says of row t, given the margins under its posteriors."""
-    noise = arguments_at(ensemble.posteriors[ensemble.firsts[e]]).settings.label_noise
+    noise = label_noise_of(ensemble, ensemble.firsts[e])
     write_probabilities(ensemble.margins, noise, ensemble.opinions.of_experts[e, t])
 
 
@@ -87,8 +111,7 @@ def gather_opinions(ensemble: Ensemble, n_rows: int) -> None:
     for e in range(ensemble.firsts.shape[0] - 1):
         for t in range(n_rows):
             for k in range(n_posteriors):
-                one = arguments_at(ensemble.posteriors[ensemble.firsts[e] + k])
-                ensemble.margins[k] = one.signs[t] * one.events.margin[t]
+                ensemble.margins[k] = margin_of(ensemble, ensemble.firsts[e] + k, t)
             write_opinion(ensemble, e, t)
 
 
@@ -145,10 +168,15 @@ def learn_one_row(address: int) -> int:
         g = progress[TURN]
         if progress[LEFT] == g + 1:  # whoever should have seen to it was interrupted
             return g
+        write_sign(ensemble, g, 0)
+        if ensemble.of_low_rank[g]:
+            other = arguments_at(LowRankAddress(ensemble.posteriors[g]))
+            progress[BEFORE] = other.state.counts[ROWS]
+            progress[LEFT] = g + 1
+            return g
         one = arguments_at(ensemble.posteriors[g])
         n_rows = one.state.counts[ROWS]
         progress[BEFORE] = n_rows
-        write_sign(ensemble, g, 0)
         why = DRIFT_DUE
         if n_rows + 1 < one.work.unfinished[DRIFT] or one.settings.half_life == math.inf:
             _, why = learn_rows(ensemble.posteriors[g], 0, 1, False)
@@ -164,17 +192,27 @@ def learn_one_row(address: int) -> int:
 
 
 @compiled
-def predict_one_row(address: int) -> bool:
-    """Write what is said of a row; return whether all could say something at once.
-
-    Not so if a posterior has to be rebuilt first, or if a number is infinite. Every other row is
-    taken through the experts backwards: who was last is still near in memory, and is asked first.
-    """
+def look_at_one_row(address: int) -> bool:
+    """Let experts see a row that is to be predicted; return False if a number is infinite."""
     ensemble = _ensemble_at(address)
     if has_infinity(ensemble.numbers.row):
         return False
     scale_inputs(ensemble, False)
     look(ensemble.sight, 0, 1, 0)
+    return True
+
+
+@compiled
+def predict_one_row(address: int) -> bool:
+    """Write what is said of a row; return whether all could say something at once.
+
+    Not so if a posterior has to be rebuilt first, or if a number is infinite. Every other row is
+    taken through the experts backwards: who was last is still near in memory, and is asked first.
+    None of them may be of low rank.
+    """
+    ensemble = _ensemble_at(address)
+    if not look_at_one_row(address):
+        return False
     n_experts = ensemble.firsts.shape[0] - 1
     ensemble.progress[BACKWARDS] = 1 - ensemble.progress[BACKWARDS]
     for turn in range(n_experts):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from virtualvector.jit.compiled import compiled
@@ -26,7 +27,7 @@ from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, copy_state
 from virtualvector.posterior.step import rebuild
 from virtualvector.posterior.workspace import arguments_at, parts_at
-from virtualvector.types import Array
+from virtualvector.types import Array, IntArray
 
 _MOST_WEIGHTS = 5_000  # of which all covariances are written out
 _TINY = float(np.finfo(float).tiny)
@@ -179,29 +180,61 @@ def with_room(arguments: LowRankArguments, row: int) -> LowRankArguments:
 
 def low_rank_margins(state: LowRankState, rows: Any, margin_noise: float) -> Array:
     """Return the standardised margin of each row under q̃, as `predicted_margins` does."""
+    return _margins_and_deviations(state, rows, margin_noise)[0]
+
+
+def deviations_of(state: LowRankState, places: IntArray) -> Array:
+    """Return the standard deviations of some weights under q̃.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from virtualvector.posterior.low_rank import deviations_of
+    >>> from virtualvector.posterior.low_rank_state import empty_low_rank_state
+    >>> from virtualvector.posterior.settings import Settings
+    >>> settings = Settings(rank=1, buffer_size=0, margin_noise=1.0)
+    >>> deviations_of(empty_low_rank_state(5, settings), np.array([0, 3]))
+    array([1., 1.])
+    """
+    n = len(places)
+    # The margin of a row with a one at one place is its weight.
+    ones = sparse.csr_array((np.ones(n), places, np.arange(n + 1)), shape=(n, len(state.mean)))
+    return _margins_and_deviations(state, ones, 0.0)[1]
+
+
+def _margins_and_deviations(
+    state: LowRankState, rows: Any, margin_noise: float
+) -> tuple[Array, Array]:
     settings = Settings(margin_noise=margin_noise, rank=0, buffer_size=0, merge_pairs=0)
     if not all(array.flags.writeable for array in state):  # as those in a memory map
         state = copy_state(state)
     arguments = low_rank_arguments(state, settings, rows, np.zeros(0))
-    table, margins = StructTable(arguments), np.empty(len(arguments.rows.starts) - 1)
-    if not write_low_rank_margins(LowRankAddress(table.address), margins):
+    table, (margins, deviations) = (
+        StructTable(arguments),
+        np.empty((2, len(arguments.rows.starts) - 1)),
+    )
+    if not write_low_rank_margins(LowRankAddress(table.address), margins, deviations):
         arguments = arguments._replace(state=copy_state(state))
         table = StructTable(arguments)
         rebuild(LowRankAddress(table.address), True)  # type: ignore[arg-type]
-        write_low_rank_margins(LowRankAddress(table.address), margins)
-    return margins
+        write_low_rank_margins(LowRankAddress(table.address), margins, deviations)
+    return margins, deviations
 
 
 @compiled
-def write_low_rank_margins(address: LowRankAddress, margins: Array) -> bool:
-    """Write the margins of all rows; return False if too many digits have been lost."""
+def write_low_rank_margins(address: LowRankAddress, margins: Array, deviations: Array) -> bool:
+    """Write the margins of all rows; return False if too many digits have been lost.
+
+    Also write √(bᵀVb + s²) of each row as the unit vector b with its own noise.
+    """
     state, settings, work, _ = parts_at(address)  # type: ignore[arg-type]
     rows = arguments_at(address).rows
     images, worn = lost_digits(state)
     for t in range(margins.shape[0]):
         noise, vector = write_query(rows, t, settings.margin_noise, work)
-        margins[t] = 0.0
+        margins[t], deviations[t] = 0.0, math.inf
         if not math.isinf(noise):
             mean, variance = query(state, state.counts[POINTS], vector, work)
-            margins[t] = mean / math.sqrt(max(variance + noise, _TINY))
+            deviations[t] = math.sqrt(max(variance + noise, _TINY))
+            margins[t] = mean / deviations[t]
     return not (images or worn)

@@ -131,7 +131,7 @@ def low_rank_shapes(
     """Return the shapes of all arrays."""
     d, rank, c = n_weights, settings.rank, most_points(settings)
     k = min(d, max(_NON_ZEROS, non_zeros))
-    e = _columns_between_cuts(d, settings)
+    e = columns_between_cuts(d, rank, settings.buffer_size)
     f = 0 if e == 0 else int(min(e * k, 2 * d * (rank + 1))) + PER_ROW * k
     m, merging = rank + e, c if may_merge(settings) else 0
     turns = max(1, min(_MOST_TURNS, d // (_WEIGHTS_PER_TURN * rank))) if rank > 0 else 1
@@ -162,15 +162,21 @@ def in_lanes(size: int) -> int:
     return -(-size // LANES) * LANES
 
 
-def _columns_between_cuts(d: int, settings: Settings) -> int:
+def columns_between_cuts(d: int, rank: int, n_points: int) -> int:
     """Return for how many columns there is room: until they have cost what a cut does.
 
     n columns cost about n³/6, a cut d(L + 1)² at most. Without directions and points there are
     none: r takes in each site at once.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.low_rank_state import columns_between_cuts
+    >>> columns_between_cuts(2000, 20, 0), columns_between_cuts(2000, 0, 0)
+    (174, 0)
     """
-    if settings.rank == 0 and settings.buffer_size == 0:
+    if rank == 0 and n_points == 0:
         return 0
-    balanced = round((6.0 * d * (settings.rank + 1) ** 2) ** (1.0 / 3.0))
+    balanced = round((6.0 * d * (rank + 1) ** 2) ** (1.0 / 3.0))
     return min(max(balanced, _LEAST_COLUMNS), _MOST_COLUMNS)
 
 

@@ -17,7 +17,7 @@ from virtualvector.posterior.low_rank_state import (
     check_low_rank,
     low_rank_shapes,
 )
-from virtualvector.posterior.settings import LARGEST_COUNT, Settings
+from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, ROWS
 from virtualvector.posterior.validation import (
     FARTHEST_PER_ROW,
@@ -28,7 +28,7 @@ from virtualvector.posterior.validation import (
     check_points,
     check_sites,
 )
-from virtualvector.types import Array, IntArray
+from virtualvector.types import LARGEST_COUNT, Array, IntArray
 
 _OFF = 1e-6  # what may be rounding, of the largest entry
 

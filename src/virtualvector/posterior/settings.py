@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
+from virtualvector.types import LARGEST_COUNT
 
-LARGEST_COUNT = 2**53  # beyond which numbers of JSON are not whole any more
 _MOST_PAIRS = 2**20  # memory is set aside for as many
 
 

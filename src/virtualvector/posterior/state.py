@@ -14,12 +14,13 @@ keep margins apart, the limit is twice as many points. Arrays of the other space
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from virtualvector.jit.alignment import aligned_copies, aligned_zeros
+from virtualvector.jit import alignment
+from virtualvector.jit.alignment import aligned_zeros
 from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points
@@ -141,8 +142,13 @@ def shapes_over_points(capacity: int, in_margins: int) -> dict[str, tuple[int, .
 
 def copy_state(state: Copied) -> Copied:
     """Return a state of its own memory."""
-    copied: Copied = state._make(aligned_copies(state))  # type: ignore[attr-defined]
-    return copied
+    return copied_for_later(state)()
+
+
+def copied_for_later(state: Copied) -> Callable[[], Copied]:
+    """Copy a state; return what makes one of the copy, which takes as long as copying it."""
+    arrays = alignment.copied_for_later(state)
+    return lambda: state._make(arrays())  # type: ignore[attr-defined]
 
 
 def counters(states: Iterable[State]) -> dict[str, float]:

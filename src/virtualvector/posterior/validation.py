@@ -15,7 +15,6 @@ from scipy.linalg.lapack import dtrtri
 from virtualvector.kernels.likelihood import LEAST_LABEL_NOISE
 from virtualvector.posterior.low_rank_state import AnyState
 from virtualvector.posterior.settings import (
-    LARGEST_COUNT,
     Settings,
     Strategy,
     may_merge,
@@ -38,7 +37,7 @@ from virtualvector.posterior.state import (
     State,
     empty_state,
 )
-from virtualvector.types import Array
+from virtualvector.types import LARGEST_COUNT, Array
 
 # As many sweeps as `EPClassifier` makes by default are fine whatever they cost; more, while all
 # that they may multiply, at a row that EP never comes to rest at, is a matter of a tenth of a

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.auto.experts import described
 from virtualvector.auto.history import in_words
 from virtualvector.evaluation.tally import Tally
+from virtualvector.learners.expert import described
 from virtualvector.posterior.reduction.score import divergence_score
 from virtualvector.report.contents import Points, Report, Weight
 from virtualvector.wide.classifier import WideVVMClassifier
@@ -85,6 +85,7 @@ def _divergence_kept(model: AutoVVMClassifier | WideVVMClassifier) -> dict[str, 
         divergence_score(state)
         for posterior in model._committee.posteriors
         for state in posterior.states
+        if posterior.settings.rank < 0  # of low rank a Gaussian is not written out
     )
     return {"divergence_score": kept}
 

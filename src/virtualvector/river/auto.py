@@ -10,8 +10,8 @@ from river.base.typing import ClfTarget, FeatureName
 from river.utils import dataframe
 
 from virtualvector.auto import classifier
-from virtualvector.auto.experts import Expert
 from virtualvector.learners.columns import ADD
+from virtualvector.learners.expert import Expert
 from virtualvector.river.classifier import Columns, Parameter, RiverClassifier, Row, with_names
 from virtualvector.types import Array, ClassWeight
 

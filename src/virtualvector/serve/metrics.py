@@ -54,26 +54,28 @@ class Latency:
         """What was asked for."""
         return sorted(self._bins)
 
+    def exposition(self) -> str:
+        """Return all this in the text format of Prometheus."""
+        requests: dict[Labels, float] = {
+            (("path", path), ("status", str(status))): n
+            for (path, status), n in sorted(self.requests.items())
+        }
+        counted = _metric("vvm_requests_total", "counter", "Requests by path and status.", requests)
+        return _text(counted) + _text(_histogram(self))
 
-def exposition(service: Service, latency: Latency) -> str:
-    """Return all figures in the text format of Prometheus."""
-    lines = list(_lines(service, latency))
-    return "\n".join(lines) + "\n"
+
+def exposition(service: Service) -> str:
+    """Return what a service knows in the text format of Prometheus."""
+    return _text(_lines(service))
 
 
-def _lines(service: Service, latency: Latency) -> Iterator[str]:
+def _text(lines: Iterator[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(service: Service) -> Iterator[str]:
     snapshot, counts = service.snapshot, service.learner.counts
     figures = snapshot.monitor.figures()
-    yield from _metric(
-        "vvm_requests_total",
-        "counter",
-        "Requests by path and status.",
-        {
-            (("path", path), ("status", str(status))): n
-            for (path, status), n in sorted(latency.requests.items())
-        },
-    )
-    yield from _histogram(latency)
     yield from _metric(
         "vvm_labels_total",
         "counter",

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.experts import Expert
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.wide import WideEncoder
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import LowRankState, mean_of
-from virtualvector.posterior.low_rank import low_rank_margins
+from virtualvector.posterior.low_rank import deviations_of
 from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
 from virtualvector.wide.learning import MOST_RANK
 from virtualvector.wide.mixed import Mixed
@@ -101,18 +100,20 @@ class WideAttributes(BaseEstimator):
             self.half_life,
             merge_pairs=self.merge_pairs,
             eviction=self.eviction,
+            rank=known.settings.rank,
         )
         weights, evidence = [1.0], [float(sum(s.sums[LOG_EVIDENCE] for s in known.states))]
-        experts, ranks = [expert], [known.settings.rank]
+        experts = [expert]
         if isinstance(known, Mixed):
             weights, evidence = known.trust.weights.tolist(), known.trust.evidence.tolist()
             alone = expert._replace(buffer_size=0, merge_pairs=0, eviction="divergence")
-            noises = [other.settings.margin_noise for other in known.others]
-            experts += [alone._replace(margin_noise=noise) for noise in noises]
-            ranks += [other.settings.rank for other in known.others]
+            experts += [
+                alone._replace(margin_noise=how.margin_noise, rank=how.rank)
+                for how in (other.settings for other in known.others)
+            ]
         return [
-            each._asdict() | {"rank": rank, "evidence": e, "weight": w, "awake": True}
-            for each, rank, e, w in zip(experts, ranks, evidence, weights, strict=True)
+            each._asdict() | {"evidence": e, "weight": w, "awake": True}
+            for each, e, w in zip(experts, evidence, weights, strict=True)
         ]
 
     @property
@@ -194,10 +195,6 @@ def _most_certain(state: LowRankState, n_inputs: int) -> tuple[Any, Any, Any]:
     rough = np.abs(mean[:n_inputs]) * np.sqrt(state.diagonal[:n_inputs])
     inputs = np.argsort(-rough, kind="stable")[: 2 * MOST_WEIGHTS]
     inputs = np.sort(inputs[rough[inputs] > 0.0])
-    n = len(inputs)
-    # The margin of a row with a one at one place is its weight, in deviations.
-    ones = sparse.csr_array((np.ones(n), inputs, np.arange(n + 1)), shape=(n, len(mean)))
-    certainty = low_rank_margins(state, ones, 0.0)
-    some = np.argsort(-np.abs(certainty), kind="stable")[:MOST_WEIGHTS]
-    inputs, certainty = inputs[some], certainty[some]
-    return mean[inputs], mean[inputs] / certainty, inputs
+    means, deviations = mean[inputs], deviations_of(state, inputs)
+    some = np.argsort(-np.abs(means) / deviations, kind="stable")[:MOST_WEIGHTS]
+    return means[some], deviations[some], inputs[some]

@@ -32,6 +32,7 @@ from virtualvector.posterior.presets import EVICTION, Noise
 from virtualvector.types import Array, ClassWeight, Labels, Predictions
 from virtualvector.wide.attributes import WideAttributes
 from virtualvector.wide.learning import (
+    MEMORY,
     affordable_rank,
     affords_others,
     learn,
@@ -142,6 +143,8 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         "posterior": OneVsRest | Mixed,
         "encoder": WideEncoder,
     }
+
+    _memory: int = MEMORY  # bytes that all posteriors may take, if nobody gives a rank
 
     def __init__(
         self,
@@ -298,7 +301,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
     def _settings(self, n_weights: int, n_classes: int) -> Settings:
         rank = 0 if self.covariance == "diagonal" else self.rank
         if rank is None:
-            rank = affordable_rank(n_weights, n_classes)
+            rank = affordable_rank(n_weights, n_classes, self._memory)
         noise = Noise(self.label_noise, self.margin_noise, self.half_life, int(rank))
         if self.buffer_size == 0:
             return presets.adf(noise)
@@ -341,7 +344,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         n_weights = self._encoder.n_inputs + 1
         settings = self._settings(n_weights, n_classes)
         self._posterior = OneVsRest.prior(n_weights, settings, None, classes)
-        if self.mix and affords_others(settings, n_weights, n_classes):
+        if self.mix and affords_others(settings, n_weights, n_classes, self._memory):
             self._posterior = mixed(self._posterior, settings_beside(settings))
         self.classes_ = self._posterior.classes
 

@@ -19,7 +19,7 @@ PER_WEIGHT = 3  # numbers, beside the rank: the mean, the precision, and which c
 FACTORS = (0.25, 1.0, 4.0)  # of the margin noise, for those beside: see docs/text.md
 
 
-def affordable_rank(n_weights: int, n_classes: int) -> int:
+def affordable_rank(n_weights: int, n_classes: int, memory: int = MEMORY) -> int:
     """Return the rank that memory is there for: d(L + 3) numbers for each posterior.
 
     Examples
@@ -29,7 +29,7 @@ def affordable_rank(n_weights: int, n_classes: int) -> int:
     (20, 3, 0)
     """
     n_posteriors = n_classes if n_classes > 2 else 1
-    return min(max(MEMORY // (8 * n_weights * n_posteriors) - PER_WEIGHT, 0), MOST_RANK)
+    return min(max(memory // (8 * n_weights * n_posteriors) - PER_WEIGHT, 0), MOST_RANK)
 
 
 def settings_beside(own: Settings) -> list[Settings]:
@@ -48,7 +48,7 @@ def settings_beside(own: Settings) -> list[Settings]:
     return [each for each in others if each != own]
 
 
-def affords_others(own: Settings, n_weights: int, n_classes: int) -> bool:
+def affords_others(own: Settings, n_weights: int, n_classes: int, memory: int = MEMORY) -> bool:
     """Whether memory is there for others, beside a learner and without lowering its rank.
 
     Examples
@@ -60,7 +60,7 @@ def affords_others(own: Settings, n_weights: int, n_classes: int) -> bool:
     """
     n_posteriors = n_classes if n_classes > 2 else 1
     numbers = own.rank + PER_WEIGHT * (1 + len(settings_beside(own)))
-    return 8 * n_weights * n_posteriors * numbers <= MEMORY
+    return 8 * n_weights * n_posteriors * numbers <= memory
 
 
 def predict(known: OneVsRest, rows: Any) -> Array:

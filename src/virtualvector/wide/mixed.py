@@ -14,11 +14,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from virtualvector.auto.committee import SHARE
-from virtualvector.auto.pool import Pool
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels import calibration
+from virtualvector.kernels.mixing import SHARE
 from virtualvector.kernels.opinions import Opinions, conclude_at, opinions_for
+from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import WHOLE, Settings
 from virtualvector.posterior.state import ROWS

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from virtualvector.auto.pool import Pool
 from virtualvector.features.pooling import other_scale
 from virtualvector.features.wide import WideEncoder
 from virtualvector.features.wide_pooling import WideSeen, pooled_wide_encoder
+from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import check_alike, parameters_of_all, posterior_of_all
 from virtualvector.posterior.state import ROWS

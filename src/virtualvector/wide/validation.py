@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from virtualvector.auto.validation import check_encoder
 from virtualvector.features.hashing import place_of
+from virtualvector.features.validation import check_encoder
 from virtualvector.features.wide import HASHED, LONGEST, WideEncoder
 from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.posterior.settings import LARGEST_COUNT, Settings
+from virtualvector.posterior.settings import Settings
+from virtualvector.types import LARGEST_COUNT
 from virtualvector.wide.learning import settings_beside
 from virtualvector.wide.mixed import Mixed
 

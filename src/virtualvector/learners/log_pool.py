@@ -29,7 +29,7 @@ class Pool(NamedTuple):
         Examples
         --------
         >>> import numpy as np
-        >>> from virtualvector.auto.pool import Pool
+        >>> from virtualvector.learners.log_pool import Pool
         >>> Pool(np.array([0.3, 0.6]), np.diag([0.01, 0.09])).importance().round(1).tolist()
         [9.0, 4.0]
         """
@@ -45,7 +45,7 @@ class Pool(NamedTuple):
         Examples
         --------
         >>> import numpy as np
-        >>> from virtualvector.auto.pool import Pool
+        >>> from virtualvector.learners.log_pool import Pool
         >>> alike = Pool(np.array([0.5, 0.4]), np.array([[1.0, -0.9], [-0.9, 1.0]]))
         >>> alike.without(np.array([False, True])).mean.round(2).tolist()
         [0.86, 0.0]
@@ -66,7 +66,8 @@ class Pool(NamedTuple):
         """Return the same, with what is known now of some."""
         mean, covariance = self.mean.copy(), self.covariance.copy()
         mean[some] = pool.mean
-        covariance[np.ix_(some, some)] = pool.covariance
+        places = np.array(some)
+        covariance[places[:, np.newaxis], places] = pool.covariance
         return Pool(mean, covariance)
 
     def joined(self, n_before: int, n_after: int) -> Pool:

@@ -1,0 +1,131 @@
+"""Who takes requests asks who answers, in another process: over a pair of sockets, many at a time.
+
+A question is a path and a body, a reply a status and a body; both have a number, and replies come
+in any order. What is sent in one turn of the loop goes in one write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import count
+from struct import Struct
+from typing import cast
+
+from virtualvector.serve.answering import PATHS, Answers, Reply
+
+# Bytes that follow, the number, and the place of a path, or a status.
+_HEAD = Struct("<IQH")
+_STOP = 0  # the number of a reply that nobody has asked for: take no more requests
+
+
+class _End(asyncio.Protocol):
+    """One end of the pair.
+
+    Attributes
+    ----------
+    closed : asyncio.Event
+        Set once the other end is gone.
+    """
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+        self._came, self._going = bytearray(), list[bytes]()
+        self._loop = asyncio.get_running_loop()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.WriteTransport", transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Take notice of the end."""
+        self.closed.set()
+
+    def close(self) -> None:
+        """Let the other end know that there is nothing more to come."""
+        self._transport.close()
+
+    def send(self, number: int, what: int, body: bytes) -> None:
+        """Send something soon."""
+        if not self._going:
+            self._loop.call_soon(self._flush)
+        self._going += (_HEAD.pack(len(body), number, what), body)
+
+    def came(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Return what came in full: the number, the path or status, and the body."""
+        self._came += data
+        start, size = 0, _HEAD.size
+        while len(self._came) >= start + size:
+            length, number, what = _HEAD.unpack_from(self._came, start)
+            stop = start + size + length
+            if len(self._came) < stop:
+                break
+            yield number, what, bytes(self._came[start + size : stop])
+            start = stop
+        del self._came[:start]
+
+    def _flush(self) -> None:
+        going, self._going = self._going, []
+        if not self._transport.is_closing():
+            self._transport.write(b"".join(going))
+
+
+class Asking(_End):
+    """The end of who takes requests.
+
+    Parameters
+    ----------
+    stop : callable
+        Called when no more are to be taken.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        super().__init__()
+        self.is_stopping = False
+        self._stop, self._numbers = stop, count(_STOP + 1)
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+
+    async def answer(self, path: str, body: bytes = b"") -> Reply:
+        """Return what is answered at one of `PATHS`."""
+        number = next(self._numbers)
+        reply: asyncio.Future[Reply] = self._loop.create_future()
+        self._waiting[number] = reply
+        try:
+            self.send(number, PATHS.index(path), body)
+            return await reply
+        finally:
+            del self._waiting[number]
+
+    def data_received(self, data: bytes) -> None:
+        """Let whoever waits go on."""
+        for number, status, body in self.came(data):
+            if number == _STOP:
+                self.is_stopping = True
+                self._stop()
+                continue
+            reply = self._waiting.get(number)
+            if reply is not None and not reply.done():  # or nobody waits for it any more
+                reply.set_result((status, body))
+
+
+class Telling(_End):
+    """The end of who answers."""
+
+    def __init__(self, answers: Answers) -> None:
+        super().__init__()
+        self._answers = answers
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def data_received(self, data: bytes) -> None:
+        """Begin to answer."""
+        for number, place, body in self.came(data):
+            task = self._loop.create_task(self._tell(number, PATHS[place], body))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def stop(self) -> None:
+        """Ask for no more requests; those under way are still answered."""
+        self.send(_STOP, 0, b"")
+
+    async def _tell(self, number: int, path: str, body: bytes) -> None:
+        self.send(number, *await self._answers.answer(path, body))

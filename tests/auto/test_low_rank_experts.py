@@ -1,0 +1,147 @@
+"""Experts whose precisions are of low rank, in a committee like any other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import virtualvector
+from virtualvector import AutoVVMClassifier, Expert, VVMClassifier
+from virtualvector.auto.experts import operations
+from virtualvector.auto.plan import EXCESS
+from virtualvector.learners.expert import checked_experts
+from virtualvector.posterior.low_rank import precision_of
+
+FEW = [Expert(None, 1.0, buffer_size=3, rank=4), Expert(0.5, 0.1), Expert(None, 3.0, 0.02, rank=0)]
+
+
+def stream(n_rows=300, columns=8, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, columns)) @ rng.normal(size=(columns, columns))
+    scores = rows @ rng.normal(size=(columns, classes)) + rng.normal(size=(n_rows, classes))
+    labels = np.argmax(scores, axis=1)
+    labels[:classes] = np.arange(classes)
+    return rows, labels
+
+
+@pytest.mark.parametrize("points", [0, 5])
+def test_one_alone_is_a_vvm_of_that_rank(points):
+    rows, labels = stream()
+    alone = Expert(None, 0.5, buffer_size=points, rank=3)
+    model = AutoVVMClassifier(experts=[alone], scale=False, shuffle=False).fit(rows, labels)
+    same = VVMClassifier(
+        points, margin_noise=0.5, merge_pairs=0, covariance="low-rank", rank=3, shuffle=False
+    )
+    same.fit(rows, labels)
+    np.testing.assert_array_equal(model.predict_proba(rows), same.predict_proba(rows))
+
+
+def test_of_a_rank_as_large_as_the_rows_are_many_it_is_the_full_covariance():
+    rows, labels = stream(120)
+    thin, full = Expert(None, 0.5, rank=120), Expert(None, 0.5)
+    model = AutoVVMClassifier(experts=[thin, full], budget=1e9)
+    model.partial_fit(rows, labels, classes=[0, 1])
+    one, other = model.experts_
+    assert one["rank"] == 120
+    assert other["rank"] is None
+    assert one["evidence"] == pytest.approx(other["evidence"], rel=1e-8)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("declared", [True, False])
+def test_single_rows_are_learned_and_predicted_to_the_bits_of_a_table(classes, declared):
+    rows, labels = stream(400, classes=classes)
+    known = np.arange(classes) if declared else []
+    whole, single = (
+        AutoVVMClassifier(experts=FEW, n_frequencies=10).partial_fit(rows[:40], labels[:40], known)
+        for _ in range(2)
+    )
+    whole.partial_fit(rows[40:], labels[40:])
+    for t in range(40, 400):
+        if t % 40 == 0:
+            of_table = single.predict_proba(rows[t - 3 : t])
+            np.testing.assert_array_equal(single.predict_proba_one(rows[t - 1]), of_table[2])
+        single.learn_one(rows[t], labels[t])
+    np.testing.assert_array_equal(single.predict_proba(rows), whole.predict_proba(rows))
+    assert single.experts_ == whole.experts_
+
+
+def test_threads_change_no_bit():
+    rows, labels = stream(300)
+    one, two = (
+        AutoVVMClassifier(experts=FEW, n_frequencies=10, n_jobs=n).fit(rows, labels) for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.predict_proba(rows), two.predict_proba(rows))
+
+
+def test_categories_and_columns_that_come_later_make_room_in_precisions_of_low_rank():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=200)
+    towns = np.where(np.arange(200) < 50, "Rome", rng.choice(["Oslo", "Bonn", "Kiel", "Lima"], 200))
+    labels = (numbers + (towns == "Oslo") + 0.5 * rng.normal(size=200) > 0).astype(int)
+    table = pd.DataFrame({"x": numbers, "town": towns})
+    late = table.assign(z=rng.normal(size=200))
+    model = AutoVVMClassifier(experts=FEW[::2], new_columns="add")
+    model.partial_fit(table[:100], labels[:100]).partial_fit(late[100:], labels[100:])
+    assert {"x", "town = Oslo", "town = Lima", "z"} <= {w["column"] for w in model.weight_table_}
+    assert model.score(late, labels) > 0.7
+
+
+@pytest.mark.parametrize("points", [0, 3])
+def test_weights_are_those_of_the_dense_precision_matrix(points):
+    rows, labels = stream(200)
+    experts = [Expert(None, 1.0, buffer_size=points, rank=3)]
+    model = AutoVVMClassifier(experts=experts, scale=False).partial_fit(rows, labels)
+    ((state,),) = (each.states for each in model._committee.posteriors)
+    covariance = np.linalg.inv(precision_of(state))
+    found = np.array([[line["mean"], line["deviation"]] for line in model.weight_table_])
+    np.testing.assert_allclose(found[:, 1], np.sqrt(np.diag(covariance))[:-1], rtol=1e-9)
+    (mean,) = model._committee.posteriors[0].means
+    np.testing.assert_allclose(found[:, 0], mean[:-1], rtol=1e-12)
+    assert model.virtual_points_.shape == (min(points, len(rows)), 8)
+
+
+def test_a_committee_of_low_ranks_goes_on_from_a_file_to_the_same_bits(tmp_path):
+    rows, labels = stream(400, classes=3)
+    model = AutoVVMClassifier(experts=FEW, n_frequencies=10).partial_fit(rows[:250], labels[:250])
+    model.save(tmp_path / "m.vvm")
+    again = virtualvector.load(tmp_path / "m.vvm")
+    for one in (model, again):
+        one.partial_fit(rows[250:], labels[250:])
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    assert again.history_ == model.history_
+
+
+def test_experts_of_wide_rows_get_a_rank_and_all_columns():
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(300, 10))
+    rows = factors @ rng.normal(size=(10, 1600)) / 3 + rng.normal(size=(300, 1600))
+    labels = (factors[:, 0] > 0).astype(int)
+    model = AutoVVMClassifier()
+    said = model.predict_then_learn(rows, labels, classes=[0, 1]).probabilities
+    assert model._sketch is None
+    assert {expert["rank"] for expert in model.experts_} == {0, 20}
+    assert "precisions of rank 20" in model.given_up_[1]
+    assert -np.log(said[np.arange(300), labels])[100:].mean() < 0.4
+    # As the budget says: 4 bytes for each multiplication, three times as many at the start.
+    budget = model._committee.feature_space.budget
+    awake = sum(model._committee.operations_of(e) for e in model._committee.at_start)
+    assert awake <= EXCESS * budget
+    assert model.n_bytes_ <= 4 * EXCESS * budget + 100 * 1600
+
+
+@pytest.mark.parametrize("rank", [0, 5, 20])
+@pytest.mark.parametrize("points", [0, 3])
+def test_a_posterior_takes_no_more_memory_than_its_operations_stand_for(rank, points):
+    rows, labels = stream(30, columns=1500)
+    expert = Expert(None, 1.0, buffer_size=points, rank=rank)
+    model = AutoVVMClassifier(experts=[expert], budget=1e9).partial_fit(rows, labels, [0, 1])
+    of_encoder = model._encoder.n_bytes
+    assert model.n_bytes_ - of_encoder <= 4.0 * operations(expert, 1501)
+
+
+@pytest.mark.parametrize(
+    ("rank", "noise"), [(-1, 1.0), (2.5, 1.0), (3, 0.0), ("many", 1.0)]
+)  # fmt: skip
+def test_an_impossible_rank_is_refused_by_name(rank, noise):
+    with pytest.raises(ValueError, match=r"experts\[0\]: .*rank"):
+        checked_experts([Expert(None, noise, rank=rank)])
