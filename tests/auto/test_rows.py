@@ -420,3 +420,23 @@ def test_tables_that_follow_each_other_are_learned_in_the_same_memory():
     assert mean is model._route._working.known.posteriors[0].states[0].mean
     assert mean is not model._committee.posteriors[0].states[0].mean
     assert np.array_equal(mean, model._committee.posteriors[0].states[0].mean)
+
+
+@pytest.mark.parametrize("cut", [300, 511])
+def test_threads_look_at_the_next_rows_and_leave_the_same_bits(cut):
+    """Whatever happens between two blocks: new classes and categories, rows with parts, sleep."""
+    table, labels = mixed_table(900)
+    labels = np.where(np.arange(900) % 97 == 96, "maybe", labels)
+    table.loc[400:, "country"] = [f"land {k % 30}" for k in range(500)]
+    weights = np.where(np.arange(900) % 5 == 0, 0.5, 1.0)
+    learned = []
+    for n_jobs in (1, 2):
+        model = AutoVVMClassifier(budget=2e5, n_jobs=n_jobs)
+        said = [
+            model.predict_then_learn(
+                table[rows], labels[rows], classes=[], sample_weight=weights[rows]
+            ).probabilities.tolist()
+            for rows in (slice(0, cut), slice(cut, None))
+        ]
+        learned.append((said, contents_of(model.set_params(n_jobs=1))))
+    assert learned[0] == learned[1]

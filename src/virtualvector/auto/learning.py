@@ -106,9 +106,9 @@ def learn(
     classes = np.union1d(known, labels) if may_be_new else known
     predicted = np.zeros((len(inputs), len(classes)))
     n_used = np.maximum.accumulate(_inputs_used(inputs, working.committee.feature_space.n_inputs))
-    start = 0
-    for stop in sorted({*_stops(working, labels, n_used), *replays}):
-        rows = slice(start, stop)
+    stops = sorted({0, *_stops(working, labels, n_used), *replays})
+    for start, stop, later in zip(stops, stops[1:], [*stops[2:], len(inputs)], strict=False):
+        rows, following = slice(start, stop), slice(stop, stop if stop in replays else later)
         if n_used[start] > working.inputs.shape[1]:
             working.become(methodcaller("wide_enough", n_used[start]))
         new = labels[start : start + 1]
@@ -118,7 +118,9 @@ def learn(
             of_known = predict(before, inputs[start : start + 1]) if len(known) else None
             working.become(methodcaller("welcome", new))
         at = np.searchsorted(classes, working.classes) if may_be_new else slice(None)
-        predicted[rows, at] = working.learn(inputs[rows], labels[rows], powers[rows], team)
+        predicted[rows, at] = working.learn(
+            inputs[rows], labels[rows], powers[rows], team, inputs[following]
+        )
         if listen is not None:
             listen(working.opinions, stop - start, powers[rows])
         if before is not None:
@@ -128,7 +130,6 @@ def learn(
             known = np.union1d(known, new) if len(known) else new
         if stop in replays:
             working.replay(replays[stop], team)
-        start = stop
     return predicted
 
 

@@ -37,10 +37,12 @@ from virtualvector.posterior.ensemble import (
     end_rows,
     learn_one_row,
     look_at_one_row,
+    look_at_rows,
     predict_one_row,
 )
 from virtualvector.types import Array, Labels
 
+NOTHING = np.zeros((0, 0))
 Engines = dict[int, list[Engine]]  # those of each posterior, by its identity
 
 
@@ -137,6 +139,7 @@ class WorkingCommittee:
     ) -> None:
         self.numbers, self._powers, self._decides = numbers, np.ones(BLOCK), decides
         self._at = self._placed(committee, {})
+        self._looked_at: Views | None = None  # where the next rows have been looked at, if so
         self._learn_one: Any = None  # compiled when first used
         self._predict_one: Any = None
 
@@ -176,17 +179,26 @@ class WorkingCommittee:
         copies = [[copied_for_later(each.state) for each in of_expert] for of_expert in engines]
         return lambda: _who_knows(trusted, [[later() for later in of] for of in copies])
 
-    def learn(self, inputs: Array, labels: Labels, powers: Array, team: Team) -> Array:
+    def learn(
+        self, inputs: Array, labels: Labels, powers: Array, team: Team, following: Array = NOTHING
+    ) -> Array:
         """Learn up to a block of rows of known classes; return what was said of them before.
 
-        If that is interrupted, some experts may have learned what others have not.
+        Those ``following`` are looked at while it is decided who is awake, if there are threads
+        for both; they have to be the next to be learned. If that is interrupted, some experts may
+        have learned what others have not.
         """
         at, n = self._at, len(inputs)
         self._learn_apart(inputs, labels, powers, team)
-        end_rows(at.address, n)
-        self._powers[:n] = 1.0
-        self.settle()
+        looks = self._looks(following, PARTS) if len(following) and team.n_threads > 1 else []
+        team.do([partial(self._conclude, n), *looks])
+        self._looked_at = at.views if looks else None
         return at.opinions.predicted[:n]
+
+    def _conclude(self, n_rows: int) -> None:
+        end_rows(self._at.address, n_rows)
+        self._powers[:n_rows] = 1.0
+        self.settle()
 
     def keep(self, rows: FirstRows | None) -> None:
         """Keep the rows so far, which are to be replayed; or none any more."""
@@ -204,24 +216,33 @@ class WorkingCommittee:
             for each in of_expert:
                 each.begin_anew(prior)
         at.readdress()
+        self._looked_at = None
         self._learn_apart(*rows, team)
         self._powers[:] = 1.0
 
     def _learn_apart(self, inputs: Array, labels: Labels, powers: Array, team: Team) -> None:
         """Let each expert learn rows; nothing is made of what they say."""
         at, n = self._at, len(inputs)
-        rows = at.views.inputs[:n]
-        width = min(rows.shape[1], inputs.shape[1])
-        rows[:, :width], rows[:, width:] = inputs[:, :width], 0.0
+        if self._looked_at is not at.views:
+            team.do(self._looks(inputs, PARTS if team.n_threads > 1 else 1))
+        self._looked_at = None
         at.opinions.observed[:n] = np.searchsorted(at.committee.classes, labels)
         if len(powers):
             self._powers[:n] = powers
-        parts = PARTS if team.n_threads > 1 and n > 2 * PARTS else 1
-        edges = [n * part // parts for part in range(parts + 1)]
-        looks = zip(edges[:-1], edges[1:], range(parts), strict=True)
-        team.do(partial(begin_rows, at.address, *look) for look in looks)
+        begin_rows(at.address, n)
         team.do(partial(each.learn, n) for each in at.longest_first)
         at.readdress()
+
+    def _looks(self, inputs: Array, n_parts: int) -> list[Callable[[], None]]:
+        """Write inputs of rows; return tasks that look at them, one for each part."""
+        at, n = self._at, len(inputs)
+        rows = at.views.inputs[:n]
+        width = min(rows.shape[1], inputs.shape[1])
+        rows[:, :width], rows[:, width:] = inputs[:, :width], 0.0
+        n_parts = n_parts if n > 2 * PARTS else 1
+        edges = [n * part // n_parts for part in range(n_parts + 1)]
+        looks = zip(edges[:-1], edges[1:], range(n_parts), strict=True)
+        return [partial(look_at_rows, at.address, *look) for look in looks]
 
     def learn_row(self) -> bool:
         """Learn the row that was written; if that was interrupted, go on with it.

@@ -116,12 +116,17 @@ def gather_opinions(ensemble: Ensemble, n_rows: int) -> None:
 
 
 @compiled
-def begin_rows(address: int, start: int, stop: int, part: int) -> None:
-    """Look at rows, and tell posteriors which of them are theirs; parts may do so side by side."""
+def look_at_rows(address: int, start: int, stop: int, part: int) -> None:
+    """Look at rows whose inputs have been written; parts may do so side by side."""
+    look(_ensemble_at(address).sight, start, stop, part)
+
+
+@compiled
+def begin_rows(address: int, n_rows: int) -> None:
+    """Tell posteriors which rows are theirs."""
     ensemble = _ensemble_at(address)
-    look(ensemble.sight, start, stop, part)
     for g in range(ensemble.posteriors.shape[0]):
-        for t in range(start, stop):
+        for t in range(n_rows):
             write_sign(ensemble, g, t)
 
 
