@@ -48,6 +48,11 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
                 f"{name} is of type {type(model).__name__} and others are of type "
                 "AutoVVMClassifier; expected models of one kind"
             )
+        if model._wide is not None:
+            raise TypeError(
+                f"{name} has learned sparse tables, which cannot be pooled; expected committees of "
+                "dense ones"
+            )
         check_is_fitted(model)
     given = [copy(model) for model in given]  # which stay as they are, whatever is learned
     if common is None and len(given) == 1:

@@ -68,11 +68,10 @@ class _Place:
         powers: Array,
     ) -> None:  # fmt: skip
         self.committee, self.views, self.engines = committee, views, engines
+        self.awake: list[int] = np.flatnonzero(committee.awake).tolist()
         self.all = [each for of_expert in engines for each in of_expert]
         # Side by side, who takes longest begins: else all would wait for who comes last.
-        costs = [
-            committee.operations_of(committee.experts[e]) for e in np.flatnonzero(committee.awake)
-        ]
+        costs = [committee.operations_of(committee.experts[e]) for e in self.awake]
         order = np.argsort(np.negative(costs), kind="stable").tolist()
         self.longest_first = [each for e in order for each in engines[e]]
         self.opinions = opinions_of(committee, BLOCK)._replace(powers=powers)
@@ -106,7 +105,7 @@ class _Place:
 
     def trust(self, due: Committee) -> None:
         """Trust as was decided; if that is interrupted, it can be done again."""
-        self.opinions.weights[:] = due.weights[due.awake]
+        self.opinions.weights[:] = due.weights[self.awake]
         self.opinions.tally[:] = due.drift.excess, due.drift.variance
         self.committee, self.decided = due, due.n_rows
         self.due = None
@@ -292,8 +291,7 @@ class WorkingCommittee:
 
     def _trusted(self) -> Committee:
         """Return what has been learned of whom to trust; who was trusted may know more by now."""
-        at = self._at
-        awake = np.flatnonzero(at.committee.awake)
+        at, awake = self._at, self._at.awake
         weights, evidence = at.committee.weights.copy(), at.committee.evidence.copy()
         weights[awake], evidence[awake] = at.opinions.weights, at.opinions.evidence
         pool = Pool(at.opinions.exponents, at.opinions.covariance)
@@ -306,7 +304,7 @@ class WorkingCommittee:
             at.committee,
             weights=weights,
             evidence=evidence,
-            pool=at.committee.pool.updated(awake.tolist(), pool),
+            pool=at.committee.pool.updated(awake, pool),
             corrections=at.opinions.corrections.copy(),
             counts=at.opinions.counts.copy(),
             drift=at.committee.drift._replace(excess=excess, variance=variance),

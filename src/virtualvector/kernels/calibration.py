@@ -95,7 +95,7 @@ def correct(
         total = 0.0
         for i in range(n_ways):
             gave = max(work[i, observed[t]], _LEAST)
-            if row_powers.shape[0] > 0:
+            if row_powers.shape[0] > 0 and row_powers[t] != 1.0:
                 gave = gave ** row_powers[t]
             weights[i] *= gave
             total += weights[i]

@@ -285,8 +285,8 @@ def content_of(state: State) -> tuple[bytes, bytes]:
 
 def _columns(state: LowRankState) -> tuple[Any, ...]:
     """Return all that residuals of low rank are written with, but for their means."""
-    n = state.recent_starts[state.extent[RECENT]]
-    recent = state.recent_starts, state.recent_places[:n], state.recent_values[:n]
+    starts = state.recent_starts[: state.extent[RECENT] + 1]
+    recent = starts, state.recent_places[: starts[-1]], state.recent_values[: starts[-1]]
     return state.diagonal, state.directions, state.visits, state.turns, *recent
 
 
