@@ -10,7 +10,7 @@ of each worker, of client and scheduler, less what these take by the clock when 
 do (which on a busy machine is most of it); and what the ratio would be if the clock had gone by
 them, with nothing of the client's hidden behind the workers. The aim is 1.7 times the rows per
 second on two workers. Memory is that of the process that has client and scheduler, after a tenth of
-the rows and at the end.
+the time and at the end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time, sleep
@@ -38,6 +39,7 @@ from virtualvector.dask import DaskAutoVVMClassifier, DaskVVMClassifier
 AIM = 1.7
 PIECE = 10_000  # rows
 IDLE = 5.0  # seconds in which nothing is done
+SECONDS = 0.1  # between two looks at the memory
 LEARNERS: dict[str, Any] = {
     "vvm": (VVMClassifier, DaskVVMClassifier, {"buffer_size": 30, "margin_noise": 1.0}),
     "committee": (AutoVVMClassifier, DaskAutoVVMClassifier, {}),
@@ -79,6 +81,29 @@ def memory() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
+class Sizes:
+    """The memory of this process, looked at now and then meanwhile."""
+
+    def __enter__(self) -> Sizes:
+        self._sizes, self._over = [memory()], threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._sizes.append(memory())
+
+    def _look(self) -> None:
+        while not self._over.wait(SECONDS):
+            self._sizes.append(memory())
+
+    def after(self, share: float) -> int:
+        """Return the memory after a share of the time."""
+        return self._sizes[round(share * (len(self._sizes) - 1))]
+
+
 def one_process(model: Any, folder: Path, n_pieces: int) -> None:
     for k in range(n_pieces):
         rows, labels = part(folder, "rows", k), part(folder, "labels", k)
@@ -111,21 +136,19 @@ def timed(work: Callable[[], Any], client: Client) -> Taken:
 def measured(name: str, folder: Path, asked: argparse.Namespace, client: Client) -> None:
     local, spread, parameters = LEARNERS[name]
     n_pieces, d = asked.rows // PIECE, asked.columns
-    tenth, n_rows = max(n_pieces // 10, 1), n_pieces * PIECE
+    n_rows = n_pieces * PIECE
     warm = spread(shards=asked.workers, **parameters)
     warm.partial_fit(*arrays(folder, range(3), d), classes=[0, 1])
     one_process(local(**parameters), folder, 1)
     one = timed(lambda: one_process(local(**parameters), folder, n_pieces), client)
-    model, sizes = spread(shards=asked.workers, **parameters), []
+    model = spread(shards=asked.workers, **parameters)
 
     def learn() -> None:
-        model.partial_fit(*arrays(folder, range(tenth), d), classes=[0, 1])
-        sizes.append(memory())
-        model.partial_fit(*arrays(folder, range(tenth, n_pieces), d))
+        model.partial_fit(*arrays(folder, range(n_pieces), d), classes=[0, 1])
 
     idle = timed(lambda: sleep(IDLE), client)
-    many = timed(learn, client).less(idle)
-    sizes.append(memory())
+    with Sizes() as sizes:
+        many = timed(learn, client).less(idle)
     by_processor = one.here / (max(many.workers) + many.here)
     print(
         f"{name}: {n_rows:,} rows × {d}: {n_rows / one.clock:,.0f} rows/s in one process, "
@@ -133,7 +156,8 @@ def measured(name: str, folder: Path, asked: argparse.Namespace, client: Client)
         f"times (aim {AIM}); processor seconds {one.here:.1f} in one process, "
         f"{', '.join(f'{each:.1f}' for each in many.workers)} in workers, {many.here:.1f} in "
         f"client and scheduler: {by_processor:.2f} times by these; client and scheduler "
-        f"{sizes[0] / 1e6:,.0f} MB after a tenth, {sizes[1] / 1e6:,.0f} MB at the end",
+        f"{sizes.after(0.1) / 1e6:,.0f} MB after a tenth, {sizes.after(1.0) / 1e6:,.0f} MB at the "
+        "end",
         flush=True,
     )
 

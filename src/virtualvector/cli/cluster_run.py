@@ -5,19 +5,22 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from virtualvector.cli.cluster import result_of, telling_losses
 from virtualvector.cli.run import Run, other_rows
 from virtualvector.cli.spans import (
     Round,
     SpanJob,
+    Told,
     end_of_round,
     learn_span,
     start_of_round,
     sum_of_rows,
+    told_of,
 )
 from virtualvector.dask.cluster import environment, in_turn, known, submitted
+from virtualvector.dask.rounds import LINKED
 from virtualvector.learners.rounds import cut, rounds, rows_alone
 from virtualvector.streams import Reader
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
@@ -26,6 +29,14 @@ from virtualvector.streams.digest import RowSum
 ENDLESS = 2**53  # rows; a source ends where it ends
 SECONDS = 1.0  # between two checkpoints
 ADVICE = "--resume goes on from the last round that ended."
+
+
+class UnderWay(NamedTuple):
+    """Futures of a round: of its spans, of what is known at its end, and of how far that goes."""
+
+    parts: list[Any]
+    whole: Any
+    told: Any
 
 
 @dataclass
@@ -71,15 +82,23 @@ class ClusterRun(Run):
                 self._checkpoint()
 
     def _learn_rounds(self, job: SpanJob, reader: Reader) -> None:
-        is_last = False
-        while not is_last:
-            found = self._round(job)
-            is_last = found.is_last
+        following: UnderWay | None = self._begin(job, told_of(self.progress), None)
+        number = 0
+        while following is not None:
+            number += 1
+            under_way, following = following, None
+            told = self._told(under_way)
+            # What is known goes on from round to round on the cluster: it is saved here meanwhile.
+            if not told.is_last and number % LINKED:
+                following = self._begin(job, told, under_way.whole)
+            found: Round = result_of(self.client, under_way.whole)
             with self.signals.shielded():
                 self.progress = found.progress
                 self.observed |= found.observed
                 self.problems += found.problems[: max(10 - len(self.problems), 0)]
                 self._end_step()
+            if not told.is_last and following is None:
+                following = self._begin(job, told, None)
         reader.skipped, reader.problems = found.skipped, found.skipped_problems
 
     def _end_step(self) -> None:
@@ -90,25 +109,31 @@ class ClusterRun(Run):
         if self.checkpoint_every is not None or perf_counter() - self._saved_at > SECONDS:
             self._checkpoint()
 
-    def _round(self, job: SpanJob) -> Round:
-        """Learn one more round."""
-        before, n_rows = self.progress.n_learned, self.progress.n_rows
-        spans = next(rounds(before, ENDLESS, self.shards, decides=True))
-        alone = self.shards == 1 or before < rows_alone()
-        common = self._submit(known, self.progress, job.expected)
+    def _begin(self, job: SpanJob, told: Told, known_there: Any) -> UnderWay:
+        """Begin one more round, from what is known on the cluster, or else from here."""
+        spans = next(rounds(told.n_learned, ENDLESS, self.shards, decides=True))
+        alone = self.shards == 1 or told.n_learned < rows_alone()
+        common = known_there
+        if common is None:
+            common = self._submit(known, self.progress, job.expected)
         start = self._submit(start_of_round, common, len(spans), alone)
+        n_rows = told.n_rows
         parts = [
             self._submit(learn_span, start, job, n_rows + span.start, n_rows + span.stop, at=worker)
             for span, worker in zip(spans, in_turn(self.client), strict=False)
         ]
         whole = self._submit(end_of_round, common, parts, job)
+        return UnderWay(parts, whole, self._submit(told_of, whole))
+
+    def _told(self, under_way: UnderWay) -> Told:
+        """Wait for the end of a round, and return how far it went."""
         try:
-            found: Round = result_of(self.client, whole)
+            told: Told = result_of(self.client, under_way.told)
         except BadInput:
-            for part in parts:  # of several bad rows the first is told
+            for part in under_way.parts:  # of several bad rows the first is told
                 result_of(self.client, part)
             raise
-        return found
+        return told
 
     def _check_rows(self, job: SpanJob) -> None:
         """Raise unless the rows that were learned are still those that the source begins with."""

@@ -82,8 +82,28 @@ class Round(NamedTuple):
     skipped_problems: list[str]
 
 
-def start_of_round(known: Progress, n_shards: int, alone: bool) -> Progress:
+class Told(NamedTuple):
+    """How far rounds went: all that it takes to plan the next one."""
+
+    n_learned: int
+    n_rows: int
+    is_last: bool
+
+
+def told_of(known: Progress | Round) -> Told:
+    """Return how far it went."""
+    progress = _progress(known)
+    is_last = isinstance(known, Round) and known.is_last
+    return Told(progress.n_learned, progress.n_rows, is_last)
+
+
+def _progress(known: Progress | Round) -> Progress:
+    return known.progress if isinstance(known, Round) else known
+
+
+def start_of_round(known: Progress | Round, n_shards: int, alone: bool) -> Progress:
     """Return what the shards of a round go on from; they need not know how it went so far."""
+    known = _progress(known)
     model = known.model
     if known.is_fitted:
         model = round_start(model, n_shards, alone)
@@ -108,9 +128,10 @@ def learn_span(start: Progress, job: SpanJob, first: int, stop: int) -> Learned:
     return Learned(run.progress, run.observed, run.problems, rows.is_over, *skipped)
 
 
-def end_of_round(known: Progress, spans: Sequence[Learned], job: SpanJob) -> Round:
+def end_of_round(known: Progress | Round, spans: Sequence[Learned], job: SpanJob) -> Round:
     """Return what is known after all spans of a round, in the order of their rows."""
     check_here(job.expected)
+    known = _progress(known)
     parts = [span.progress for span in spans if span.progress.n_rows > known.n_rows]
     progress = _together(known, parts) if parts else known
     _close(progress, job)
