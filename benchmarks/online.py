@@ -23,8 +23,9 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baselines import LEARNERS, Array, Learner, Predictions
+from chance import by_chance
 from streams import HELD_OUT, STREAMS, Stream, load
-from virtualvector.evaluation import calibration_error, measure
+from virtualvector.evaluation import measure
 
 LEAST = 1e-6
 WARM_UP_ROWS = 256  # more than before anything is rebuilt or decided: all code is read by then
@@ -37,7 +38,6 @@ MEASURES = {
 }
 CALIBRATED, CALIBRATED_ROWS = 0.03, 2000  # what is asked of AutoVVM, on streams this long
 SHARE_OF_FOREST = 0.2
-DRAWS = 200  # of the labels of a stream, to see how far off one is who is right
 
 
 def fingerprint(stream: Stream) -> str:
@@ -83,25 +83,10 @@ def figures(stream: Stream, predictions: Predictions) -> dict[str, float | None]
         "rows": len(stream.y),
         **measured,
         "microseconds": 1e6 * predictions.seconds / len(stream.y),
-        "calibration_if_right": calibration_if_right(probabilities),
+        **by_chance(probabilities, measured["calibration_error"]),
         "best_expert": predictions.best_expert,
         "n_experts": predictions.n_experts,
     }
-
-
-def calibration_if_right(probabilities: Array) -> float | None:
-    """Return the mean calibration error of who gives these probabilities, and is right.
-
-    In 15 bins of a few rows each, frequencies differ from probabilities by chance. None for long
-    streams, where they do by little.
-    """
-    n_rows, n_classes = probabilities.shape
-    if n_rows >= CALIBRATED_ROWS:
-        return None
-    random, below = np.random.default_rng(0), np.cumsum(probabilities, axis=1)[:, :-1]
-    drawn = ((random.random((n_rows, 1)) > below).sum(axis=1) for _ in range(DRAWS))
-    classes = np.arange(n_classes)
-    return float(np.mean([calibration_error(each, probabilities, classes) for each in drawn]))
 
 
 def mean_ranks(table: pd.DataFrame) -> pd.Series:
@@ -124,6 +109,7 @@ def print_auto(results: pd.DataFrame) -> None:
     auto = results[results["learner"] == "AutoVVM"].set_index("stream")
     table = pd.DataFrame({"rows": auto["rows"], "calibration": auto["calibration_error"]})
     table["if right"] = auto["calibration_if_right"].astype(float)
+    table["quantile"] = auto["calibration_quantile"].astype(float)
     table["as asked"] = (table["calibration"] <= CALIBRATED) | (table["rows"] < CALIBRATED_ROWS)
     if auto["best_expert"].notna().all():
         best, n_experts = auto["best_expert"].astype(float), auto["n_experts"].astype(float)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, AutoVVMClassifier, Expert, VVMClassifier, pool
@@ -65,8 +66,9 @@ def test_an_expert_of_low_rank_alone_is_pooled_as_the_learner_that_it_is(points)
     tables = [table(seed, 80) for seed in range(3)]
     alone = {"experts": [Expert(None, 0.5, buffer_size=points, rank=2)], "scale": False}
     committees = [AutoVVMClassifier(**alone).partial_fit(*each) for each in tables]
-    how = {"margin_noise": 0.5, "merge_pairs": 0, "covariance": "low-rank", "rank": 2}
-    learners = [VVMClassifier(points, **how).partial_fit(*each) for each in tables]
+    how = {"margin_noise": 0.5, "covariance": "low-rank", "rank": 2}
+    same = VVMClassifier(points, merge_pairs=0, **how) if points else ADFClassifier(**how)
+    learners = [clone(same).partial_fit(*each) for each in tables]
     rows, _ = table(9, 50)
     expected = pool(learners).predict_proba(rows)
     assert np.array_equal(pool(committees).predict_proba(rows), expected)

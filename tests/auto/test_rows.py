@@ -17,6 +17,7 @@ from tests.learners.test_threads import beside, in_threads
 from virtualvector import AutoVVMClassifier, Expert, load
 from virtualvector.auto import working
 from virtualvector.auto.committee import BLOCK
+from virtualvector.auto.first_rows import REPLAYED_AT
 from virtualvector.auto.working import _Place
 from virtualvector.persistence.mixin import contents_of
 
@@ -254,7 +255,8 @@ def test_a_copy_in_the_middle_goes_on_by_itself(duplicate, tmp_path):
     assert contents_of(one_by_one(model, X[120:], y[120:])) == contents_of(other)
 
 
-@pytest.mark.parametrize("n_rows", [60, BLOCK - 1])  # a block ends with the row after the last
+# A block ends with the row after the last; or the first rows are replayed after it.
+@pytest.mark.parametrize("n_rows", [60, BLOCK - 1, REPLAYED_AT[-1] - 1])
 def test_a_row_is_learned_or_it_is_not_whenever_an_interrupt_comes(n_rows):
     X, y = problem(rows=n_rows + 1, flipped=0.2)
     known = few().partial_fit(X[: n_rows - 1], y[: n_rows - 1], classes=[0, 1])
@@ -284,11 +286,11 @@ def test_a_row_with_categories_is_learned_or_it_is_not_whenever_an_interrupt_com
 
 def test_many_interrupts_cost_no_row_and_no_bit():
     X, y = problem(rows=2 * BLOCK, flipped=0.2)
-    model = few().partial_fit(X[:20], y[:20], classes=[0, 1])
-    whole = copy.copy(model).partial_fit(X[20:], y[20:])
+    model = few().partial_fit(X[:2], y[:2], classes=[0, 1])
+    whole = copy.copy(model).partial_fit(X[2:], y[2:])
     model.predict_proba_one(X[0])  # makes the copy that learns in place
     chance, interrupts = random.Random(0), 0
-    for t in range(20, len(X)):
+    for t in range(2, len(X)):
         while model.n_seen_ == t:
             try:
                 with interrupted(at=lambda line: chance.random() < 0.01):

@@ -205,6 +205,12 @@ def test_a_call_that_fails_leaves_the_model_as_it_was():
     assert model.n_seen_ == 100
 
 
+def test_models_of_sparse_tables_are_not_pooled_and_that_is_said():
+    rows, labels = stream(60)
+    with pytest.raises(TypeError, match="model 0 has learned sparse tables, which cannot be"):
+        virtualvector.pool([AutoVVMClassifier().fit(rows, labels) for _ in range(2)])
+
+
 def test_no_more_classes_may_come_once_they_are_closed():
     rows, labels = stream()
     model = AutoVVMClassifier().partial_fit(rows, labels)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from baselines import Learner, Predictions
-from online import LEAST, ask, calibration_if_right, figures, main, mean_ranks, print_auto
+from chance import calibration_if_right
+from online import LEAST, ask, figures, main, mean_ranks, print_auto
 from streams import Stream
 
 STREAM = Stream("small", np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"]))
@@ -27,8 +28,18 @@ def test_what_was_called_impossible_costs_a_finite_amount():
 def test_who_is_right_is_off_by_as_much_as_frequencies_are_by_chance():
     even = np.tile([0.3, 0.7], (500, 1))
     # The mean distance of a normal number with the variance of a frequency.
-    assert calibration_if_right(even) == pytest.approx(np.sqrt(2 * 0.21 / (np.pi * 500)), rel=0.15)
-    assert calibration_if_right(np.tile([0.3, 0.7], (5000, 1))) is None
+    by_chance = np.sqrt(2 * 0.21 / (np.pi * 500))
+    assert calibration_if_right(even).mean() == pytest.approx(by_chance, rel=0.15)
+
+
+@pytest.mark.parametrize(("n_first", "quantile"), [(150, 0.0), (165, 0.86), (200, 1.0)])
+def test_the_quantile_says_whether_a_calibration_error_may_be_chance(n_first, quantile):
+    """Of 500 rows of which 0.3 are said to be of the first class, so many are."""
+    labels = np.where(np.arange(500) < n_first, "a", "b")
+    stream = Stream("even", np.zeros((500, 1)), labels)
+    found = figures(stream, Predictions(np.tile([0.3, 0.7], (500, 1)), seconds=1.0))
+    # 15 more than 150 is 1.46 standard deviations: 0.86 of normal numbers are nearer.
+    assert found["calibration_quantile"] == pytest.approx(quantile, abs=0.07)
 
 
 def test_nobody_is_asked_twice_until_the_code_changes(tmp_path):
@@ -65,7 +76,7 @@ def test_a_name_that_nobody_has_is_refused():
 
 def test_the_mix_is_held_against_its_best_expert_and_the_forest(capsys):
     common = {"stream": "small", "rows": 100, "calibration_error": 0.02}
-    common["calibration_if_right"] = 0.03
+    common["calibration_if_right"], common["calibration_quantile"] = 0.03, 0.5
     mix = {"learner": "AutoVVM", "log_loss": 0.31, "best_expert": 0.3, "n_experts": 8}
     forest = {"learner": "ARF", "log_loss": 0.4, "best_expert": None, "n_experts": None}
     results = [common | mix | {"microseconds": 30.0}, common | forest | {"microseconds": 300.0}]

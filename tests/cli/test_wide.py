@@ -1,10 +1,17 @@
 """Very wide tables, by the real command."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from virtualvector import WideVVMClassifier
+from virtualvector.cli.run import warm_up
+from virtualvector.posterior import engine
+from virtualvector.posterior.residual.cut import cut_residual
+from virtualvector.streams import Column
 
 
 @pytest.fixture
@@ -24,7 +31,7 @@ def test_the_budget_bounds_the_model_and_what_was_given_up_is_said(vvm, wide):
     assert "given up to keep the budget: 8 of 11 experts" in done.err
     assert "900 inputs are added up in" in done.err
     facts = json.loads(Path("l.json").read_text())
-    assert len(facts["given_up"]) == 2
+    assert len(facts["given_up"]) == 3  # experts, covariances, and the width
     assert Path("m.vvm").stat().st_size < 3_000_000  # of all experts: 60 MB and more
     assert vvm("evaluate", "wide.csv", "--model", "m.vvm").code == 0
     assert vvm("inspect", "m.vvm").code == 0
@@ -38,3 +45,22 @@ def test_a_single_learner_keeps_a_budget_too(vvm, wide):
     facts = json.loads(Path("l.json").read_text())
     assert facts["bytes"] < 1_400_000  # and 13 MB without
     assert facts["given_up"]
+
+
+@pytest.mark.parametrize(
+    "column", [Column("f", False, n_places=2**22), Column("t", False, text=True)]
+)
+def test_kernels_are_compiled_before_there_is_memory_for_all_places(column, monkeypatch):
+    texts = ["t"] if column.text else None
+    model = WideVVMClassifier(5, n_places=2**22, n_hashed=2**22, text_features=texts)
+    cuts = []
+    monkeypatch.setattr(engine, "cut_residual", lambda at: cuts.append(at) or cut_residual(at))
+    tracemalloc.start()
+    try:
+        warm_up(model, [column])
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 8 * 2**22 / 4  # of one number for each place
+    assert cuts  # the last kernel that is needed
+    assert not hasattr(model, "classes_")

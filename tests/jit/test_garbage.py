@@ -1,11 +1,13 @@
 """Python's search for garbage is left as it was found."""
 
 import gc
+import os
 import weakref
+from pathlib import Path
 
 import pytest
 
-from virtualvector.jit.garbage import gc_paused
+from virtualvector.jit.garbage import gc_paused, give_back_memory
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +54,18 @@ def test_what_somebody_has_frozen_stays_frozen():
     with gc_paused():
         pass
     assert gc.get_freeze_count() == frozen > 0
+
+
+def test_free_memory_is_given_back_to_the_system():
+    n_bytes = 2**20
+    blocks = [bytes(n_bytes // 64) for _ in range(64 * 200)]  # too small to be mapped one by one
+    with_all = _resident()
+    del blocks[1:]
+    give_back_memory()
+    assert _resident() < with_all - 100 * n_bytes
+
+
+def _resident():
+    """The bytes that this process has in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

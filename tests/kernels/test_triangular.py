@@ -8,6 +8,7 @@ from virtualvector.kernels.symmetric import rank_one
 from virtualvector.kernels.triangular import (
     add_precision,
     add_variance,
+    apply_sign,
     multiply,
     multiply_rows,
     rotate_and_multiply,
@@ -137,3 +138,17 @@ def test_rank_one_touches_the_leading_block_only():
     expected = np.zeros((4, 4))
     expected[:3, :3] = 2 * np.outer(column[:3], column[:3])
     np.testing.assert_array_equal(matrix, expected)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_product_times_a_sign_is_that_of_the_row_times_the_sign_to_the_last_bit(sign):
+    """Where a weight has no part in a row, both are zero, which may have a sign, too."""
+    factor, row, product, other = (
+        np.tril(np.ones((3, 3))),
+        np.array([0.0, 0.0, 2.0]),
+        *np.zeros((2, 3)),
+    )
+    multiply(factor, row, product)
+    apply_sign(product, sign)
+    multiply(factor, sign * row, other)
+    assert product.tobytes() == other.tobytes()

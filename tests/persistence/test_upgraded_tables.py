@@ -9,16 +9,18 @@ from virtualvector.auto import classifier
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
-def as_format_8(document):
+def as_format_8(document, arrays):
     """Take from a document of a committee what format 9 brought."""
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["rank"]
+    for path in (committee.pop("first_rows") or {}).values():
+        del arrays[path]
 
 
 def as_format_5(document, arrays):
     """Take from a document of a committee what format 6 brought, but for `n_first`."""
-    as_format_8(document)
+    as_format_8(document, arrays)
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["reach"]
@@ -126,7 +128,7 @@ def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
     path = tmp_path / "m.vvm"
     model.save(path)
     document, arrays = from_bytes(path.read_bytes())
-    as_format_8(document)
+    as_format_8(document, arrays)
     del document["parameters"]["new_columns"], document["state"]["encoder"]["n_first"]
     path.write_bytes(to_bytes(document | {"format": 5}, arrays))
     with pytest.raises(persistence.BadModelFile, match="an expert with reach; expected none"):
@@ -140,6 +142,30 @@ def test_what_format_6_brought_to_committees_is_refused_in_format_5(tmp_path):
         persistence.read(path)
 
 
+def test_first_rows_of_files_before_format_9_are_not_replayed(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    labels = (rows[:, 0] > 0).astype(int)
+    model = AutoVVMClassifier(experts=[Expert(None, 1.0)]).partial_fit(rows[:20], labels[:20])
+    path = tmp_path / "m.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    for expert in (*document["parameters"]["experts"], *document["state"]["committee"]["at_start"]):
+        del expert["rank"]
+    path.write_bytes(to_bytes(document | {"format": 8}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="first rows; expected none before format 9"):
+        persistence.read(path)
+    for place in document["state"]["committee"].pop("first_rows").values():
+        del arrays[place]
+    path.write_bytes(to_bytes(document | {"format": 8}, arrays))
+    again = persistence.read(path).model
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    # As when nothing is replayed: weights go on from where they are.
+    went_on = again.partial_fit(rows[20:32], labels[20:32])
+    replayed = model.partial_fit(rows[20:32], labels[20:32])
+    assert went_on.n_seen_ == replayed.n_seen_ == 32
+    assert went_on.weight_table_ != replayed.weight_table_
+
+
 def test_experts_of_files_before_format_9_have_full_covariances(tmp_path):
     rows = np.random.default_rng(0).normal(size=(300, 2))
     labels = (rows[:, 0] > 0).astype(int)
@@ -150,7 +176,7 @@ def test_experts_of_files_before_format_9_have_full_covariances(tmp_path):
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     with pytest.raises(persistence.BadModelFile, match="an expert with rank; expected none before"):
         persistence.read(path)
-    as_format_8(document)
+    as_format_8(document, arrays)
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     again = persistence.read(path).model
     assert [expert["rank"] for expert in again.experts_] == [None] * len(model.experts_)

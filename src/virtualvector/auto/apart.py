@@ -20,6 +20,7 @@ from virtualvector.auto.alignment import (
 )
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.first_rows import REPLAYED_AT
 from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import mean_trust, multiplied, of_classes, with_moment
 from virtualvector.features.categories import SLOTS
@@ -47,6 +48,11 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
             raise ValueError(
                 f"{name} is of type {type(model).__name__} and others are of type "
                 "AutoVVMClassifier; expected models of one kind"
+            )
+        if model._wide is not None:
+            raise TypeError(
+                f"{name} has learned sparse tables, which cannot be pooled; expected committees of "
+                "dense ones"
             )
         check_is_fitted(model)
     given = [copy(model) for model in given]  # which stay as they are, whatever is learned
@@ -179,6 +185,11 @@ def _check_news(
 ) -> None:
     """Raise for a model that did not go on from the start, or that is another one's copy."""
     before = start.committee
+    if before.first_rows is not None and before.n_rows > 0:
+        raise ValueError(
+            f"{common_name} has learned {before.n_rows} rows, which models that go on from it have "
+            f"learned again on other scales; expected none, or {REPLAYED_AT[-1]} at least"
+        )
     n_before = len(before.experts)
     contents: dict[bytes, str] = {}
     for each, name in zip(known, names, strict=True):

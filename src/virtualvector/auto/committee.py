@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from virtualvector.auto.drift import DriftDetector
 from virtualvector.auto.feature_space import FeatureSpace, View
+from virtualvector.auto.first_rows import FirstRows
 from virtualvector.auto.history import History
 from virtualvector.concurrency import computed_once
 from virtualvector.kernels import calibration
@@ -52,6 +53,7 @@ class Committee:
     n_rows: int = 0
     calm_since: int = 0  # the row of the last alarm
     grown_at: int = 0  # the row at which the best one grew last
+    first_rows: FirstRows | None = None  # all so far, while they are to be replayed
 
     @classmethod
     def start(
@@ -73,6 +75,7 @@ class Committee:
             counts=np.zeros(0 if classes is None else len(classes)),
             drift=DriftDetector(),
             history=History(),
+            first_rows=FirstRows.none() if feature_space.n_scaled else None,
         )
 
     @property

@@ -20,7 +20,8 @@ def n_bytes(committee: Committee) -> int:
     arrays |= {id(array): array.nbytes for state in unseen for array in state}
     weights = (committee.weights, committee.awake, committee.evidence, committee.corrections)
     trust = [*weights, *committee.pool]
-    return sum(arrays.values()) + sum(array.nbytes for array in trust)
+    first_rows = 0 if committee.first_rows is None else committee.first_rows.n_bytes
+    return sum(arrays.values()) + sum(array.nbytes for array in trust) + first_rows
 
 
 def weight_table(

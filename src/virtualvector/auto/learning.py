@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.auto.committee import BLOCK, Committee
+from virtualvector.auto.first_rows import Replay
 from virtualvector.auto.working import WorkingCommittee, opinions_of
 from virtualvector.concurrency import Team
 from virtualvector.jit.struct_table import StructTable
@@ -17,6 +18,7 @@ from virtualvector.posterior import WHOLE
 from virtualvector.types import Array, Labels
 
 AT_ONCE = 8 * BLOCK  # rows that are looked at before they are predicted; bounds the memory
+NO_REPLAYS: Mapping[int, Replay] = {}
 
 
 def predict(committee: Committee, inputs: Array) -> Array:
@@ -89,6 +91,7 @@ def learn(
     team: Team,
     powers: Array = WHOLE,
     listen: Callable[[Opinions, int, Array], None] | None = None,
+    replays: Mapping[int, Replay] = NO_REPLAYS,
 ) -> Array:
     """Learn rows; return what was said of each before, one column per class.
 
@@ -96,14 +99,15 @@ def learn(
     a class has probability 0 until it is known. Decisions fall after certain numbers of rows,
     however the stream is cut into calls. Of a row with a power, all likelihoods are raised to
     it; it is one row all the same. If someone is to ``listen``, they hear what is said of some
-    rows at a time.
+    rows at a time. After some numbers of rows all experts begin anew with ``replays`` of those so
+    far.
     """
     may_be_new, known = working.committee.takes_new_classes, working.classes
     classes = np.union1d(known, labels) if may_be_new else known
     predicted = np.zeros((len(inputs), len(classes)))
     n_used = np.maximum.accumulate(_inputs_used(inputs, working.committee.feature_space.n_inputs))
     start = 0
-    for stop in _stops(working, labels, n_used):
+    for stop in sorted({*_stops(working, labels, n_used), *replays}):
         rows = slice(start, stop)
         if n_used[start] > working.inputs.shape[1]:
             working.become(methodcaller("wide_enough", n_used[start]))
@@ -122,6 +126,8 @@ def learn(
             if of_known is not None:
                 predicted[start, np.searchsorted(classes, known)] = of_known[0]
             known = np.union1d(known, new) if len(known) else new
+        if stop in replays:
+            working.replay(replays[stop], team)
         start = stop
     return predicted
 

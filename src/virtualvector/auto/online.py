@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from virtualvector.auto.committee import Committee
+from virtualvector.auto.first_rows import REPLAYED_AT, FirstRows
 from virtualvector.auto.sketch import Sketch, sketch_of
 from virtualvector.auto.working import WorkingCommittee
-from virtualvector.concurrency import refuse
+from virtualvector.concurrency import Team, refuse
 from virtualvector.features.encoder import Encoder
 from virtualvector.features.one_row import RowReader
 from virtualvector.learners.online import Route
@@ -33,6 +34,7 @@ class _Pending(NamedTuple):
 
     encoder: Encoder
     n_rows: int  # that the committee has learned, once it has
+    first_row: FirstRows | None  # the row, if it is to be kept
 
 
 class OnlineCommittee(Route[Known]):
@@ -152,17 +154,20 @@ class OnlineCommittee(Route[Known]):
         return Known(self._working.copied_for_later()(), self._encoder_now())
 
     def _write(self, row: Any, place: int | None) -> bool:
+        learns = place is not None
         if self.is_plain:
             self._row[:] = row if type(row) is np.ndarray else array("d", row)
+            if learns and self._working.committee.first_rows is not None:
+                self._pending = self._awaited(self._encoder, row, place)
             return True
         encoder, room = self._encoder.twin(), self._working.inputs
-        label = None if place is None else self._working.classes[place]
+        label = self._working.classes[place] if learns else None
         entries = encoder.entries_of(row.categories, label) if self._scales else None
         if entries is not None:
             room[0] = 0.0
-            for place, entry in entries.items():
-                if place < room.shape[1]:
-                    room[0, place] = entry
+            for at, entry in entries.items():
+                if at < room.shape[1]:
+                    room[0, at] = entry
                 elif entry != 0.0:
                     return False
         else:
@@ -177,9 +182,17 @@ class OnlineCommittee(Route[Known]):
             room[0, : inputs.shape[1]] = inputs[0, : room.shape[1]]
         if self._scales:
             self._row[:] = array("d", row.numbers)
-        if label is not None:
-            self._pending = _Pending(encoder, self._working.n_rows + 1)
+        if learns:
+            self._pending = self._awaited(encoder, row.numbers, place)
         return True
+
+    def _awaited(self, encoder: Encoder, numbers: Any, place: int | None) -> _Pending:
+        """Return what there will be to do for the row that was written, once it is learned."""
+        first_row = None
+        if self._working.committee.first_rows is not None:
+            rows, observed = np.array([numbers], np.float64), np.array([place], np.int64)
+            first_row = FirstRows.of(encoder, rows, self._working.inputs[:1], observed)
+        return _Pending(encoder, self._working.n_rows + 1, first_row)
 
     def _learn_written(self) -> bool:
         self._working.observe(self._place)
@@ -195,7 +208,26 @@ class OnlineCommittee(Route[Known]):
         pending = self._pending
         if pending is not None and pending.n_rows == self._working.n_rows:
             self._encoder = pending.encoder
+            if pending.first_row is not None:
+                self._keep(pending.first_row)
         self._pending = None
+
+    def _keep(self, row: FirstRows) -> None:
+        """Keep one of the first rows, and replay them when that is due.
+
+        If an interrupt comes, all is done again, but for what has been done to the end.
+        """
+        working, rows = self._working, self._working.committee.first_rows
+        if rows is None:
+            return
+        if rows.n_rows < working.n_rows:
+            rows = rows.followed_by(row)
+            working.keep(rows)
+        if rows.n_rows in REPLAYED_AT:
+            with Team(1) as team:
+                working.replay(rows.replay(self._encoder_now(), working.classes), team)
+        if rows.n_rows == REPLAYED_AT[-1]:
+            working.keep(None)
 
     def _encoder_now(self) -> Encoder:
         """Return the encoder; where a kernel scales numbers, with what that has learned."""

@@ -69,6 +69,7 @@ def multiplied(shards: Sequence[Committee], start: Committee, trust: Trust) -> C
         history=_history(shards, start),
         n_rows=start.n_rows + sum(_n_new(shards, start)),
         grown_at=max(shard.grown_at for shard in shards),
+        first_rows=None,
     )
 
 

@@ -158,9 +158,10 @@ def _as(kind: type[AutoVVMClassifier], model: AutoVVMClassifier, known: Known, *
 
 
 def _awake_only(committee: Committee) -> Committee:
-    """Return a committee of those who are awake, without their points."""
+    """Return a committee of those who are awake, without their points and their first rows."""
     some = some_of(committee, np.flatnonzero(committee.awake).tolist())
-    return replace(some, posteriors=tuple(map(_without_points, some.posteriors)))
+    posteriors = tuple(map(_without_points, some.posteriors))
+    return replace(some, posteriors=posteriors, first_rows=None)
 
 
 def _without_points(known: OneVsRest) -> OneVsRest:

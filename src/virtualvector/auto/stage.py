@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from virtualvector.auto.first_rows import encode
 from virtualvector.auto.learning import learn, predict
 from virtualvector.auto.working import WorkingCommittee
 from virtualvector.concurrency import Team
@@ -64,8 +65,28 @@ class Stage:
 
     def _visit(self, cells: list[Any], labels: Labels, some: Visits, team: Team) -> Array:
         if some.learned:
-            inputs = self.narrowed(self.encoder.learn(cells, labels[some.which]))
-            return learn(self.working, inputs, labels[some.which], team, some.powers)
+            observed = labels[some.which]
+            if self.working.committee.first_rows is not None:
+                return self._learn_first(cells, observed, some.powers, team)
+            inputs = self.narrowed(self.encoder.learn(cells, observed))
+            return learn(self.working, inputs, observed, team, some.powers)
         if len(self.working.classes) == 0:
             return np.zeros((len(cells[0]), 0))
         return predict(self.working.known, self.narrowed(self.encoder.scale(cells)))
+
+    def _learn_first(self, cells: list[Any], labels: Labels, powers: Array, team: Team) -> Array:
+        """Learn rows of which some are among the first of all, which are replayed in between."""
+        committee = self.working.committee
+        before, classes = committee.first_rows, committee.classes
+        assert before is not None
+        if committee.takes_new_classes:
+            classes = np.union1d(classes, labels) if len(classes) else np.unique(labels)
+            moved = np.searchsorted(classes, committee.classes)
+            before = before._replace(observed=moved[before.observed])
+        observed = np.searchsorted(classes, labels)
+        encoded = encode(self.encoder, before, cells, observed, powers, classes)
+        predictions = learn(
+            self.working, encoded.inputs, labels, team, powers, replays=encoded.replays
+        )
+        self.working.keep(encoded.rows)
+        return predictions

@@ -73,7 +73,9 @@ class TakesTables(CommitteeRows):
             _check_length(X)
             kinds = dict(zip(route.names, route.kinds, strict=True))
             return aligned(X, kinds, self._chosen_names, marks)
-        if is_table(X) or _is_as_it_should_be(X):
+        if not reset and self._is_like_the_first(X):
+            pass
+        elif is_table(X) or _is_as_it_should_be(X):
             validated(self, X, reset=reset, skip_check_array=True)
             _check_length(X)
         else:
@@ -94,6 +96,11 @@ class TakesTables(CommitteeRows):
         if any(columns.times) and not self.scale:
             raise ValueError("Input X has dates or times; expected numbers where scale=False.")
         return columns
+
+    def _is_like_the_first(self, X: Any) -> bool:
+        """Whether X is an array of numbers, without names as the first table was, and as wide."""
+        is_array = _is_as_it_should_be(X) and "feature_names_in_" not in self.__dict__
+        return is_array and X.shape[1] == self.__dict__.get("n_features_in_")
 
     def _may_have_new(self, X: Any) -> bool:
         """Whether X is a table whose columns are others than those known, and may be."""

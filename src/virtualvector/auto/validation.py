@@ -10,6 +10,7 @@ import numpy as np
 
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.feature_space import FeatureSpace
+from virtualvector.auto.first_rows import REPLAYED_AT
 from virtualvector.auto.history import LONGEST
 from virtualvector.features.categories import SLOTS
 from virtualvector.features.encoder import Encoder
@@ -80,6 +81,7 @@ def check_committee(committee: Committee, encoder: Encoder) -> None:
     _check_trust(committee)
     _check_posteriors(committee)
     _check_history(committee)
+    _check_first_rows(committee, encoder)
 
 
 def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
@@ -202,6 +204,26 @@ def _check_history(committee: Committee) -> None:
     most = _MOST_LOSS * (n_rows + 1.0)
     _expect(abs(drift.excess) <= most and abs(drift.usual) <= most, "losses of the rows")
     _expect(0.0 <= drift.variance <= _MOST_LOSS * most, "a variance of losses of the rows")
+
+
+def _check_first_rows(committee: Committee, encoder: Encoder) -> None:
+    """Check rows that are to be replayed: all so far, and nothing has been decided yet."""
+    rows, n = committee.first_rows, committee.n_rows
+    if rows is None:
+        return
+    _expect(n < REPLAYED_AT[-1] and committee.feature_space.n_scaled > 0, "few rows, on a scale")
+    _expect(committee.experts == committee.at_start and committee.awake.all(), "all awake")
+    _expect(rows.observed.shape == rows.powers.shape == (n,), f"{n} first rows")
+    _expect(rows.numbers.shape == rows.missing.shape and len(rows.numbers) == n, "their numbers")
+    _expect(rows.others.ndim == 2 and len(rows.others) == n, "their other inputs")
+    narrow = rows.numbers.shape[1] <= len(encoder.counts), rows.others.shape[1] <= encoder.n_inputs
+    _expect(all(narrow), "no more inputs than there are")
+    _expect(not np.any(rows.numbers[rows.missing]), "nothing where a number is missing")
+    _expect(np.all((rows.powers > 0.0) & (rows.powers <= 1.0)), "powers of rows")
+    n_classes = len(committee.classes)
+    _expect(np.all((rows.observed >= 0) & (rows.observed < n_classes)), "known classes")
+    counts = np.bincount(rows.observed, minlength=n_classes)
+    _expect(np.array_equal(counts, committee.counts), "as many rows of each class as were counted")
 
 
 def _is_mixed(weights: Iterable[float]) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import end_block
+from virtualvector.auto.first_rows import FirstRows, Replay
 from virtualvector.auto.history import History, HistoryEntry
 from virtualvector.auto.views import Views
 from virtualvector.concurrency import Team
@@ -67,11 +68,10 @@ class _Place:
         powers: Array,
     ) -> None:  # fmt: skip
         self.committee, self.views, self.engines = committee, views, engines
+        self.awake: list[int] = np.flatnonzero(committee.awake).tolist()
         self.all = [each for of_expert in engines for each in of_expert]
         # Side by side, who takes longest begins: else all would wait for who comes last.
-        costs = [
-            committee.operations_of(committee.experts[e]) for e in np.flatnonzero(committee.awake)
-        ]
+        costs = [committee.operations_of(committee.experts[e]) for e in self.awake]
         order = np.argsort(np.negative(costs), kind="stable").tolist()
         self.longest_first = [each for e in order for each in engines[e]]
         self.opinions = opinions_of(committee, BLOCK)._replace(powers=powers)
@@ -105,7 +105,7 @@ class _Place:
 
     def trust(self, due: Committee) -> None:
         """Trust as was decided; if that is interrupted, it can be done again."""
-        self.opinions.weights[:] = due.weights[due.awake]
+        self.opinions.weights[:] = due.weights[self.awake]
         self.opinions.tally[:] = due.drift.excess, due.drift.variance
         self.committee, self.decided = due, due.n_rows
         self.due = None
@@ -182,6 +182,32 @@ class WorkingCommittee:
         If that is interrupted, some experts may have learned what others have not.
         """
         at, n = self._at, len(inputs)
+        self._learn_apart(inputs, labels, powers, team)
+        end_rows(at.address, n)
+        self.settle()
+        return at.opinions.predicted[:n]
+
+    def keep(self, rows: FirstRows | None) -> None:
+        """Keep the rows so far, which are to be replayed; or none any more."""
+        self._at.committee = replace(self._at.committee, first_rows=rows)
+
+    def replay(self, rows: Replay, team: Team) -> None:
+        """Let all experts begin anew with rows that came before; whom to trust stays as it was.
+
+        If that is interrupted, it has to be done again.
+        """
+        at = self._at
+        awake = np.flatnonzero(at.committee.awake)
+        for e, of_expert in zip(awake, at.engines, strict=True):
+            (prior,) = at.committee.feature_space.prior(at.committee.experts[e], None).states
+            for each in of_expert:
+                each.begin_anew(prior)
+        at.readdress()
+        self._learn_apart(*rows, team)
+
+    def _learn_apart(self, inputs: Array, labels: Labels, powers: Array, team: Team) -> None:
+        """Let each expert learn rows; nothing is made of what they say."""
+        at, n = self._at, len(inputs)
         rows = at.views.inputs[:n]
         width = min(rows.shape[1], inputs.shape[1])
         rows[:, :width], rows[:, width:] = inputs[:, :width], 0.0
@@ -194,11 +220,8 @@ class WorkingCommittee:
         team.do(partial(begin_rows, at.address, *look) for look in looks)
         team.do(partial(each.learn, n) for each in at.longest_first)
         at.readdress()
-        end_rows(at.address, n)
         if len(powers):
             self._powers[:n] = 1.0
-        self.settle()
-        return at.opinions.predicted[:n]
 
     def learn_row(self) -> bool:
         """Learn the row that was written; if that was interrupted, go on with it.
@@ -268,8 +291,7 @@ class WorkingCommittee:
 
     def _trusted(self) -> Committee:
         """Return what has been learned of whom to trust; who was trusted may know more by now."""
-        at = self._at
-        awake = np.flatnonzero(at.committee.awake)
+        at, awake = self._at, self._at.awake
         weights, evidence = at.committee.weights.copy(), at.committee.evidence.copy()
         weights[awake], evidence[awake] = at.opinions.weights, at.opinions.evidence
         pool = Pool(at.opinions.exponents, at.opinions.covariance)
@@ -282,7 +304,7 @@ class WorkingCommittee:
             at.committee,
             weights=weights,
             evidence=evidence,
-            pool=at.committee.pool.updated(awake.tolist(), pool),
+            pool=at.committee.pool.updated(awake, pool),
             corrections=at.opinions.corrections.copy(),
             counts=at.opinions.counts.copy(),
             drift=at.committee.drift._replace(excess=excess, variance=variance),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from virtualvector.cli.model_file import class_texts
 from virtualvector.cli.signals import Signals
+from virtualvector.jit.garbage import give_back_memory
 from virtualvector.learners.validation import as_learned
 from virtualvector.learners.weights import rounded
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
@@ -37,6 +38,7 @@ WELCOME = 1000  # rows in which classes may come that were not declared
 MOST_PROBLEMS = 10  # that are told
 SECONDS = 10.0  # between two checkpoints, at the most, unless one takes more than a tenth of that
 SHARE = 0.05  # of the time, that checkpoints may take
+FEW_PLACES, FEW_ROWS = 64, 50  # of wide rows, and pairs of them, that need all kernels
 STEP_SECONDS = 0.25  # after which a step is long: signals wait for its end
 
 
@@ -321,11 +323,24 @@ def other_rows(found: str) -> str:
 
 
 def warm_up(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Column]) -> None:
-    """Let kernels be compiled, or read from the cache, before rows are counted by the second."""
+    """Let kernels be compiled, or read from the cache, before rows are counted by the second.
+
+    Of wide rows on few places, and with cuts: what compiling takes is given back before there is
+    memory for all places.
+    """
+    import pyarrow as pa
     from sklearn.base import clone
 
-    table = two_rows(columns)
-    clone(model).partial_fit(table, ["a", "b"]).predict_proba(table)
+    from virtualvector.wide.classifier import WideVVMClassifier
+
+    small, n_times = clone(model), 1
+    if isinstance(small, WideVVMClassifier):
+        n_times, n_few = FEW_ROWS, FEW_PLACES + 2 * small.buffer_size
+        is_sparse = any(column.kind == "sparse" for column in columns)
+        small.set_params(n_places=n_few if is_sparse else None, n_hashed=n_few)
+    table = pa.concat_tables([two_rows(columns)] * n_times)
+    small.partial_fit(table, ["a", "b"] * n_times).predict_proba(table)
+    give_back_memory()
 
 
 def two_rows(columns: Sequence[Column]) -> pa.Table:

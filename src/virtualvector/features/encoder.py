@@ -24,7 +24,7 @@ from virtualvector.features.categories import (
 )
 from virtualvector.features.statistics import Statistics
 from virtualvector.features.times import PARTS, parts_of
-from virtualvector.kernels.scaling import scale_rows
+from virtualvector.kernels.scaling import rescale_rows, scale_rows
 from virtualvector.types import Array, Labels
 from virtualvector.values import Kind
 
@@ -76,9 +76,8 @@ class Encoder:
     counts: Array = field(init=False)
     means: Array = field(init=False)
     squares: Array = field(init=False)
-    categories: dict[int, dict[str, int]] = field(
-        init=False
-    )  # of each column, the inputs of its categories
+    # Of each categorical column, the inputs of its categories.
+    categories: dict[int, dict[str, int]] = field(init=False)
     missing: NDArray[np.int64] = field(init=False)  # seen so far in each column
     # Of each categorical column, where the categories that have no input have been seen.
     seen: NDArray[np.bool_] = field(init=False)
@@ -89,9 +88,7 @@ class Encoder:
         self.times = list(self.times) or [False] * len(self.categorical)
         self.n_first = len(self.categorical)
         self.counts, self.means, self.squares = np.zeros((3, len(self.column_of_number)))
-        self.categories = {
-            k: {} for k, is_categorical in enumerate(self.categorical) if is_categorical
-        }
+        self.categories = {k: {} for k in np.flatnonzero(self.categorical).tolist()}
         self.missing = np.zeros(len(self.categorical), np.int64)
         self.seen = np.zeros((len(self.categories), CELLS), bool)
         self.statistics = Statistics.start(self.most_statistics)
@@ -99,13 +96,8 @@ class Encoder:
     @cached_property
     def column_of_number(self) -> NDArray[np.int64]:
         """The column of each input that is a number, of which times have several."""
-        columns = [
-            k
-            for k, is_categorical in enumerate(self.categorical)
-            if not is_categorical
-            for _ in (PARTS if self.times[k] else ("",))
-        ]
-        return np.array(columns, np.int64)
+        n_each = np.where(self.times, len(PARTS), 1) * np.logical_not(self.categorical)
+        return np.repeat(np.arange(len(n_each)), n_each)
 
     @cached_property
     def places_of_numbers(self) -> slice | list[int]:
@@ -115,8 +107,7 @@ class Encoder:
         taken = {place for known in self.categories.values() for place in known.values()}
         taken |= {place for inputs in self.statistics.places.values() for place in inputs}
         places = [place for place in range(self.n_inputs) if place not in taken]
-        n_numbers = len(places)
-        return slice(n_numbers) if places == list(range(n_numbers)) else places
+        return slice(len(places)) if places == [*range(len(places))] else places
 
     @property
     def at_start(self) -> Encoder:
@@ -264,11 +255,35 @@ class Encoder:
 
     def scaled_row(self, numbers: Sequence[float], learn: bool) -> Array:
         """Return the inputs of the numbers of one row; they are learned, if so."""
-        return self._scaled([[number] for number in numbers], learn)
+        return self._scaled(np.array([numbers], np.float64), learn)
+
+    def numbers_of(self, columns: Sequence[Any]) -> Array:
+        """Return the numbers of rows as they came, nan where missing; of times, their parts.
+
+        Examples
+        --------
+        >>> from virtualvector.features.encoder import Encoder
+        >>> Encoder([False, True, False]).numbers_of([[1.0], ["NO"], [3.0]])
+        array([[1., 3.]])
+        """
+        numbers = [
+            number
+            for k, is_categorical in enumerate(self.categorical)
+            if not is_categorical
+            for number in (parts_of(columns[k]).T if self.times[k] else (columns[k],))
+        ]
+        empty = np.zeros((len(columns[0]), 0))
+        return np.ascontiguousarray(np.transpose(numbers), np.float64) if numbers else empty
 
     def scaled_rows(self, rows: Array) -> Array:
         """Return the inputs of rows of nothing but numbers, by what is known, as `scale` does."""
-        return self._scaled(rows.T, learn=False)
+        return self._scaled(np.ascontiguousarray(rows, np.float64), learn=False)
+
+    def rescaled_rows(self, rows: Array) -> Array:
+        """Return the inputs of rows of numbers that have been learned, on the scale of now."""
+        scaled = np.empty_like(rows)
+        rescale_rows(rows, self.means.copy(), self.squares.copy(), scaled)
+        return scaled
 
     def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
         """Return the same with columns that come after so many rows, all of which lacked them.
@@ -329,8 +344,7 @@ class Encoder:
         return counts
 
     def _inputs(self, columns: Sequence[Any], learn: bool, labels: Labels | None = None) -> Array:
-        numbers = self._numbers(columns)
-        scaled = self._scaled(numbers, learn) if numbers else np.zeros((len(columns[0]), 0))
+        scaled = self._scaled(self.numbers_of(columns), learn)
         if not self.categories:
             return scaled
         found = {k: categories_of(columns[k]) for k in self.categories}
@@ -347,24 +361,10 @@ class Encoder:
         self.statistics = self.statistics.write(found, self.categories, observed, inputs)
         return inputs
 
-    def _numbers(self, columns: Sequence[Any]) -> list[Any]:
-        if not any(self.times):
-            each = zip(columns, self.categorical, strict=True)
-            return [column for column, is_categorical in each if not is_categorical]
-        parts = {k: parts_of(columns[k]).T for k, is_time in enumerate(self.times) if is_time}
-        return [
-            number
-            for k, is_categorical in enumerate(self.categorical)
-            if not is_categorical
-            for number in (parts[k] if self.times[k] else (columns[k],))
-        ]
-
-    def _scaled(self, numbers: Sequence[Any] | Array, learn: bool) -> Array:
-        rows = np.ascontiguousarray(np.transpose(numbers), dtype=np.float64)
+    def _scaled(self, rows: Array, learn: bool) -> Array:
         if learn:
-            more = np.isnan(rows).sum(axis=0)
             self.missing = self.missing.copy()
-            self.missing[self.column_of_number] = self.missing[self.column_of_number] + more
+            self.missing[self.column_of_number] += np.isnan(rows).sum(axis=0)
         if not self.scaling:
             return np.nan_to_num(rows, nan=0.0)
         # Copies, because what was unpickled may be read-only.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,3 +25,14 @@ def gc_paused() -> Iterator[None]:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
+
+
+def give_back_memory() -> None:
+    """Collect garbage, and give free memory back to the system, where the C library can.
+
+    A compiler leaves hundreds of megabytes, which would be there beside all that comes later.
+    """
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)

@@ -76,6 +76,15 @@ def _asinh(x: float) -> float:
 
 
 @compiled
+def _in_deviations(value: float, mean: float, square: float) -> float:
+    """Asinh((x − mean)/deviation); 0 in a column that is constant."""
+    # Rounding leaves a constant column with a square of its own; it says nothing.
+    noise = 1e-12 * abs(mean)
+    deviation = math.sqrt(max(square, 0.0))
+    return _asinh((value - mean) / deviation) if deviation > noise else 0.0
+
+
+@compiled
 def scale_rows(
     rows: Array, counts: Array, means: Array, squares: Array, learn: bool, scaled: Array
 ) -> None:
@@ -100,14 +109,24 @@ def scale_rows(
                 apart = min(max(apart, -edge), edge)
             mean = running_mean(means[k], apart, count)
             square = running_square(squares[k], apart, count)
-            # Rounding leaves a constant column with a square of its own; it says nothing.
-            noise = 1e-12 * abs(mean)
-            deviation = math.sqrt(max(square, 0.0))
-            scaled[t, k] = _asinh((value - mean) / deviation) if deviation > noise else 0.0
+            scaled[t, k] = _in_deviations(value, mean, square)
             if learn:
                 counts[k] = EARLY_COUNT if count == EARLY else count
                 means[k] = mean
                 squares[k] = square
+
+
+@compiled
+def rescale_rows(rows: Array, means: Array, squares: Array, scaled: Array) -> None:
+    """Write asinh((x − mean)/deviation) of each number of rows that have been counted; 0 for nan.
+
+    All by the same means and mean squared deviations, which stay as they are.
+    """
+    for t in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            value = min(max(rows[t, k], -LARGEST), LARGEST)
+            missing = math.isnan(rows[t, k])
+            scaled[t, k] = 0.0 if missing else _in_deviations(value, means[k], squares[k])
 
 
 @compiled

@@ -78,6 +78,13 @@ def scale(target: Array, by: float) -> None:
         target[i] *= by
 
 
+@compiled
+def apply_sign(target: Array, sign: float) -> None:
+    """Multiply a vector by ±1; a zero stays without a sign, as sums of products that vanish are."""
+    for i in range(target.shape[0]):
+        target[i] = sign * target[i] + 0.0
+
+
 @ordered
 def dot_of_row(row: Array, x: Array, size: int) -> float:
     """The inner product of the first ``size`` entries."""

@@ -12,6 +12,7 @@ from virtualvector.persistence.errors import Misfit
 from virtualvector.persistence.upgrade_committee import (
     with_counts,
     with_first_columns,
+    with_first_rows,
     with_full_covariances,
     with_pool,
     with_rank,
@@ -84,7 +85,7 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     if format < 8:
         state, arrays = with_turns(state, arrays)
     if format < 9:
-        state = with_full_covariances(state)
+        state = with_first_rows(with_full_covariances(state))
     return state, arrays
 
 

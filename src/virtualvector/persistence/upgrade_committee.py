@@ -1,4 +1,4 @@
-"""What formats 5, 6 and 9 changed of committees: a pool, views, statistics, columns, ranks."""
+"""What formats 5, 6 and 9 changed of committees: a pool, views, statistics, ranks, first rows."""
 
 from __future__ import annotations
 
@@ -107,6 +107,15 @@ def with_first_columns(state: Any) -> Any:
     categorical = encoder.get("categorical")
     n_columns = len(categorical) if isinstance(categorical, list) else 0
     return state | {"encoder": encoder | {"n_first": n_columns}}
+
+
+def with_first_rows(state: Any) -> Any:
+    """Format 9: a committee may keep its first rows for a while; here, it has none."""
+    if not isinstance(state, dict) or not _has(state, "committee"):
+        return state
+    if "first_rows" in state["committee"]:
+        raise Misfit("committee: found first rows; expected none before format 9")
+    return state | {"committee": state["committee"] | {"first_rows": None}}
 
 
 def _has(state: dict[str, Any], *names: str) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from virtualvector.jit.compiled import compiled, dispatched, inlined
 from virtualvector.kernels.symmetric import move_last, rank_one, write_cross
 from virtualvector.kernels.triangular import (
+    apply_sign,
     copy,
     dot,
     dot_of_row,
     multiply,
     multiply_rows,
-    scale,
     whole_vectors,
 )
 from virtualvector.posterior.point import copy_point, is_kept_query, keep_query
@@ -290,10 +290,10 @@ def along_next(state: State, n: int, sign: float, work: Workspace) -> tuple[floa
     """
     if work.cached_query[0] != 0.0 and is_kept_query(state, n, sign, work):
         cache = work.cached_query
-        mean, variance, residual = sign * cache[1], cache[2], cache[3]
-        scale(work.product, sign)
-        scale(work.column, sign)
-        scale(work.crossed, sign)
+        mean, variance, residual = sign * cache[1] + 0.0, cache[2], cache[3]
+        apply_sign(work.product, sign)
+        apply_sign(work.column, sign)
+        apply_sign(work.crossed, sign)
     else:
         mean, variance, residual = along_point(state, n, work)
     work.cached_query[0] = 0.0

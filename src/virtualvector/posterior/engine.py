@@ -25,8 +25,9 @@ from virtualvector.posterior.low_rank_state import (
 )
 from virtualvector.posterior.prediction import predicted_margins
 from virtualvector.posterior.residual.cut import cut_residual
-from virtualvector.posterior.settings import Settings, most_points, plain
-from virtualvector.posterior.state import POINTS, ROWS, State, copy_state, empty_state
+from virtualvector.posterior.room import in_weight_space, more_room
+from virtualvector.posterior.settings import Settings, plain
+from virtualvector.posterior.state import ROWS, State, copy_state
 from virtualvector.posterior.step import (
     CONTRADICTORY,
     CUT_DUE,
@@ -50,9 +51,7 @@ from virtualvector.posterior.workspace import (
     LAST_ROW,
     WHOLE,
     Events,
-    KernelArguments,
     arguments_for,
-    make_workspace,
 )
 from virtualvector.types import Array
 
@@ -203,6 +202,22 @@ class Engine:
         engine._at = _Place(arguments, table)
         return engine
 
+    def begin_anew(self, state: Any) -> None:
+        """Go on from another state, which stays as it is: in the same memory, if it fits there."""
+        arguments = self._at.arguments
+        if isinstance(state, State) and _shapes(state) == _shapes(arguments.state):
+            for own, other in zip(arguments.state, state, strict=True):
+                own[...] = other
+            for scratch in arguments.work:
+                scratch[...] = 0
+        else:
+            make = low_rank_arguments if isinstance(state, LowRankState) else arguments_for
+            rest = arguments.rows, arguments.signs, arguments.powers
+            fresh = make(copy_state(state), self.settings, *rest)
+            self._at = _Place(fresh._replace(sure=arguments.sure, events=self.events))
+            self.probabilities = fresh.work.probabilities
+        self._drift_at = 0 if self._drifts else math.inf
+
     @property
     def address(self) -> int:
         """Where kernels find it; another one after it has grown."""
@@ -300,49 +315,8 @@ class Engine:
         return margin
 
 
-def more_room(arguments: KernelArguments) -> KernelArguments:
-    """Return arguments for the same state and twice as many points, as far as they are allowed.
-
-    Once there is room for too many points, q̃ moves from margin space to weight space.
-    """
-    state, settings = arguments.state, arguments.settings
-    capacity = min(2 * len(state.points), most_points(settings))
-    margin_space = None if len(state.gram) else False  # there is no way back
-    larger = empty_state(len(state.mean), settings, capacity, margin_space)
-    return moved(arguments, larger)
-
-
-def in_weight_space(arguments: KernelArguments) -> KernelArguments:
-    """Return arguments for the same state in weight space."""
-    n_weights, capacity = len(arguments.state.mean), len(arguments.state.points)
-    return moved(
-        arguments, empty_state(n_weights, arguments.settings, capacity, margin_space=False)
-    )
-
-
-def moved(arguments: KernelArguments, to: State) -> KernelArguments:
-    """Copy what does not depend on the space; the rest is left to be computed anew."""
-    state = arguments.state
-    n = state.counts[POINTS]
-    for name in ("mean", "factor", "counts", "sums"):
-        getattr(to, name)[:] = getattr(state, name)
-    for name in (
-        "points",
-        "margin_noises",
-        "label_noises",
-        "row_numbers",
-        "site_precisions",
-        "site_shifts",
-    ):
-        getattr(to, name)[:n] = getattr(state, name)[:n]
-    if len(to.distances):
-        to.distances[:n, :n] = state.distances[:n, :n]
-    if len(to.matched) and len(state.matched):
-        to.matched[:n] = state.matched[:n]
-    work = make_workspace(to, arguments.settings)._replace(
-        probabilities=arguments.work.probabilities
-    )
-    return arguments._replace(state=to, work=work)
+def _shapes(state: Any) -> list[tuple[int, ...]]:
+    return [array.shape for array in state]
 
 
 def mirror(state: AnyState) -> AnyState:

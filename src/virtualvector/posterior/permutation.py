@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from virtualvector.posterior.state import State, copy_state
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState
+from virtualvector.posterior.state import copy_state
 from virtualvector.types import Array
 
 
-def permuted(state: State, order: Sequence[int]) -> State:
+def permuted(state: AnyState, order: Sequence[int]) -> AnyState:
     """Return a state whose weight j is weight ``order[j]`` of another one: exact.
 
     With FᵀF the covariance and P the permutation, FP = QL has a lower triangular L: LᵀL is the
@@ -30,6 +31,8 @@ def permuted(state: State, order: Sequence[int]) -> State:
     True
     """
     order = list(order)
+    if isinstance(state, LowRankState):
+        return _permuted_of_low_rank(state, order)
     factor, turned = _lower(state.factor[:, order])
     products = state.products
     weight_factor = state.weight_factor
@@ -45,6 +48,30 @@ def permuted(state: State, order: Sequence[int]) -> State:
             products=products,
             weight_mean=state.weight_mean[order] if len(state.weight_mean) else state.weight_mean,
             weight_factor=weight_factor,
+        )
+    )
+
+
+def _permuted_of_low_rank(state: LowRankState, order: list[int]) -> LowRankState:
+    """Do so where W has rows: these change places, and so does what has places."""
+    at = np.empty(len(order), np.int64)
+    at[order] = np.arange(len(order))
+    points, places = state.points.copy(), state.point_places.copy()
+    for i, size in enumerate(state.point_sizes):
+        by_place = np.argsort(at[places[i, :size]], kind="stable")
+        points[i, :size], places[i, :size] = (
+            state.points[i, by_place],
+            at[state.point_places[i, by_place]],
+        )
+    return copy_state(
+        state._replace(
+            mean=state.mean[order],
+            diagonal=state.diagonal[order],
+            directions=state.directions[order],
+            visits=state.visits[order] if len(state.visits) else state.visits,
+            recent_places=at[state.recent_places],
+            points=points,
+            point_places=places,
         )
     )
 

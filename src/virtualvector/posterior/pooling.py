@@ -35,7 +35,6 @@ import numpy as np
 from virtualvector.jit.compiled import compiled
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.posterior.approximation import refresh, reproject
-from virtualvector.posterior.engine import moved
 from virtualvector.posterior.ep import sweep_until_settled
 from virtualvector.posterior.gaussian import Gaussian, gaussian
 from virtualvector.posterior.low_rank_state import (
@@ -63,6 +62,7 @@ from virtualvector.posterior.residual.pooled_low_rank import (
     places_in,
     pooled_low_rank,
 )
+from virtualvector.posterior.room import moved
 from virtualvector.posterior.settings import Settings, Strategy, plain
 from virtualvector.posterior.state import (
     DIVERGENCE_LOST,
