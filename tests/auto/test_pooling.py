@@ -282,7 +282,7 @@ def test_what_was_observed_with_rare_categories_adds_up_if_only_some_models_have
     assert totals[0] == 36 + 84 + 20
     assert both._encoder.labels(["x", "city"]) == here._encoder.labels(["x", "city"])
     again = both.partial_fit({"x": [1.0], "city": ["c13"]}, ["a"])
-    assert again.n_seen_ == 135
+    assert again.n_seen_ == 141
 
 
 def test_columns_on_other_scales_are_told():
