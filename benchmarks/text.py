@@ -17,6 +17,7 @@ nine the mix was below Vowpal Wabbit's best.
 from __future__ import annotations
 
 import argparse
+import math
 import subprocess
 import time
 from collections import Counter
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, log_ndtr, softmax
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 
@@ -188,6 +190,33 @@ def sgd(documents: Documents) -> Result:
     return min(results)
 
 
+def adpredictor(documents: Documents) -> Result:
+    """Return AdPredictor (Graepel et al. 2010): ADF whose weights are independent, and stay so.
+
+    Each class against the rest, priors N(0, 1) and a margin noise of one, as ours have them.
+    """
+    n_classes, words = documents.n_classes, documents.words
+    n_posteriors = n_classes if n_classes > 2 else 1
+    means = np.zeros((n_posteriors, words.shape[1] + 1))
+    variances = np.ones_like(means)
+    said = np.zeros((len(documents.labels), n_classes))
+    started = time.process_time()
+    for t, label in enumerate(documents.labels.tolist()):
+        places = np.append(words.indices[words.indptr[t] : words.indptr[t + 1]], words.shape[1])
+        signs = np.where(label == np.arange(n_classes), 1.0, -1.0)[-n_posteriors:]
+        own, of_each = means[:, places].sum(axis=1), variances[:, places]
+        spread = np.sqrt(1.0 + of_each.sum(axis=1))
+        logs = log_ndtr(own / spread), log_ndtr(-own / spread)
+        odds = logs[0] - logs[1]
+        said[t] = softmax(odds) if n_classes > 2 else (expit(-odds[0]), expit(odds[0]))
+        margins = signs * own / spread
+        slopes = np.exp(-0.5 * margins**2 - log_ndtr(margins)) / math.sqrt(2.0 * math.pi)
+        bends = slopes * (slopes + margins)
+        means[:, places] += of_each * (signs * slopes / spread)[:, np.newaxis]
+        variances[:, places] = of_each * (1.0 - of_each * (bends / spread**2)[:, np.newaxis])
+    return _result(said, documents.labels, time.process_time() - started)
+
+
 def of_river(make: Callable[[Any], Any]) -> Callable[[Documents], Result]:
     """Return how one of river's learners does."""
 
@@ -236,6 +265,7 @@ LEARNERS: dict[str, Callable[[Documents], Result]] = {
     "vvm, 10 points, diagonal": _ours(10, covariance="diagonal"),
     "vvm, 10 points, rank 20": _ours(10, covariance="low-rank", rank=20),
     "vw, best of five rates": vowpal_wabbit,
+    "adpredictor": adpredictor,
     "river's logistic regression": of_river(_river_logistic),
     "river's naive Bayes": of_river(_river_bayes),
     "sgd, best of five rates": sgd,
