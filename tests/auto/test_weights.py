@@ -1,5 +1,7 @@
 """Weights of rows in a committee: whole ones are repetitions, parts are powers of likelihoods."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,3 +116,17 @@ def test_weights_of_a_committee_are_refused_as_those_of_a_learner():
     with pytest.raises(ValueError, match="zero for every row"):
         AutoVVMClassifier().fit(table, y, sample_weight=0)
     np.testing.assert_array_equal(model.predict_proba(table), before)
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.25])
+def test_the_power_of_a_part_holds_for_what_is_made_of_opinions(weight):
+    """Evidence of an expert is the power times the log-probability that it gave; trust follows."""
+    X, y = load_ionosphere(return_X_y=True, random_state=0)
+    known = AutoVVMClassifier(experts=SOME, n_frequencies=5)
+    known.partial_fit(X[:50], y[:50], classes=[0, 1])
+    before, rows, labels = known._committee, X[50:51], y[50:51]
+    whole = copy(known).partial_fit(rows, labels)._committee.evidence - before.evidence
+    part = copy(known).partial_fit(rows, labels, sample_weight=[weight])._committee
+    np.testing.assert_allclose(part.evidence - before.evidence, weight * whole, rtol=1e-9)
+    trust = before.weights * np.exp(weight * whole)
+    np.testing.assert_allclose(part.weights, trust / trust.sum(), atol=1e-4)  # SHARE moves less

@@ -20,7 +20,6 @@ from virtualvector.auto.alignment import (
 )
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.committee import Committee
-from virtualvector.auto.first_rows import REPLAYED_AT
 from virtualvector.auto.online import Known
 from virtualvector.auto.pooling import mean_trust, multiplied, of_classes, with_moment
 from virtualvector.features.categories import SLOTS
@@ -185,11 +184,6 @@ def _check_news(
 ) -> None:
     """Raise for a model that did not go on from the start, or that is another one's copy."""
     before = start.committee
-    if before.first_rows is not None and before.n_rows > 0:
-        raise ValueError(
-            f"{common_name} has learned {before.n_rows} rows, which models that go on from it have "
-            f"learned again on other scales; expected none, or {REPLAYED_AT[-1]} at least"
-        )
     n_before = len(before.experts)
     contents: dict[bytes, str] = {}
     for each, name in zip(known, names, strict=True):

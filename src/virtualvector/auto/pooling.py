@@ -49,7 +49,9 @@ class Trust(NamedTuple):
 def multiplied(shards: Sequence[Committee], start: Committee, trust: Trust) -> Committee:
     """Return what committees of the same experts, which went on from a start, know together.
 
-    Whoever is awake in one of them is awake.
+    Whoever is awake in one of them is awake. First rows are not kept any more. Those of a start
+    that had not yet replayed them for the last time, shards have learned again on scales of their
+    own, by which quotients are off.
     """
     classes = _classes((start, *shards))
     posteriors = tuple(

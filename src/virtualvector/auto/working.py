@@ -184,6 +184,7 @@ class WorkingCommittee:
         at, n = self._at, len(inputs)
         self._learn_apart(inputs, labels, powers, team)
         end_rows(at.address, n)
+        self._powers[:n] = 1.0
         self.settle()
         return at.opinions.predicted[:n]
 
@@ -204,6 +205,7 @@ class WorkingCommittee:
                 each.begin_anew(prior)
         at.readdress()
         self._learn_apart(*rows, team)
+        self._powers[:] = 1.0
 
     def _learn_apart(self, inputs: Array, labels: Labels, powers: Array, team: Team) -> None:
         """Let each expert learn rows; nothing is made of what they say."""
@@ -220,8 +222,6 @@ class WorkingCommittee:
         team.do(partial(begin_rows, at.address, *look) for look in looks)
         team.do(partial(each.learn, n) for each in at.longest_first)
         at.readdress()
-        if len(powers):
-            self._powers[:n] = 1.0
 
     def learn_row(self) -> bool:
         """Learn the row that was written; if that was interrupted, go on with it.

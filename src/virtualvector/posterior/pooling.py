@@ -279,15 +279,17 @@ def content_of(state: State) -> tuple[bytes, bytes]:
     lengths = np.abs(state.mean), np.abs(points.points)
     sites = points.site_precisions, points.site_shifts
     residual = _columns(state) if isinstance(state, LowRankState) else (state.factor,)
-    unsigned = _digest(state.counts, state.sums, *residual, *lengths, *sites)
+    counts = np.delete(state.counts, SWEEPS)  # which say how, not what
+    unsigned = _digest(counts, state.sums, *residual, *lengths, *sites)
     return unsigned, _digest(state.mean, *points)
 
 
 def _columns(state: LowRankState) -> tuple[Any, ...]:
-    """Return all that residuals of low rank are written with, but for their means."""
-    starts = state.recent_starts[: state.extent[RECENT] + 1]
-    recent = starts, state.recent_places[: starts[-1]], state.recent_values[: starts[-1]]
-    return state.diagonal, state.directions, state.visits, state.turns, *recent
+    """Return enough of a residual of low rank to tell it from others: all rows leave a trace."""
+    n = int(state.extent[RECENT])
+    entries = slice(state.recent_starts[n])
+    recent = state.recent_places[entries], state.recent_values[entries]
+    return state.diagonal, state.recent_starts[: n + 1], *recent
 
 
 def _digest(*arrays: Any) -> bytes:
