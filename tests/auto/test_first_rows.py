@@ -115,7 +115,7 @@ def test_bits_do_not_depend_on_the_cut_nor_on_files_in_between(size, classes, tm
     model = few().partial_fit(table[:2], labels[:2], classes=classes)
     for start in range(2, 50, size):
         model.partial_fit(table[start : start + size], labels[start : start + size])
-        if start < LAST + 2:
+        if start < LAST + 2 and start % 4 < 2:
             model.save(tmp_path / "model.vvm")
             model = load(tmp_path / "model.vvm")
     assert contents_of(model) == contents_of(whole)

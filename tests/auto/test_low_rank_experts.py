@@ -132,7 +132,7 @@ def test_experts_of_wide_rows_get_a_rank_and_all_columns():
 @pytest.mark.parametrize("rank", [0, 5, 20])
 @pytest.mark.parametrize("points", [0, 3])
 def test_a_posterior_takes_no_more_memory_than_its_operations_stand_for(rank, points):
-    rows, labels = stream(40, columns=1500)  # the first ones are not kept any more
+    rows, labels = stream(70, columns=1500)  # none of which are kept to be learned again
     expert = Expert(None, 1.0, buffer_size=points, rank=rank)
     model = AutoVVMClassifier(experts=[expert], budget=1e9).partial_fit(rows, labels, [0, 1])
     of_encoder = model._encoder.n_bytes

@@ -267,7 +267,7 @@ def test_what_was_observed_with_rare_categories_adds_up_if_only_some_models_have
         model = AutoVVMClassifier(experts=FEW, n_frequencies=10) if model is None else model
         return model.partial_fit(rows, labels)
 
-    few, many = [*range(6)] * 5, [*range(14)] * 6
+    few, many = [*range(6)] * 6, [*range(14)] * 6
     common, here, there = (of(few) for _ in range(3))
     of(many, here)  # of whose cities six have no input of their own
     of(few[:20], there)
@@ -279,10 +279,10 @@ def test_what_was_observed_with_rare_categories_adds_up_if_only_some_models_have
     assert counts[0] == rare.sum() == 36
     assert counts[1] == (rare & (of_b if first_of_all == "a" else ~of_b)).sum()
     totals = both._encoder.statistics.totals
-    assert totals[0] == 30 + 84 + 20
+    assert totals[0] == 36 + 84 + 20
     assert both._encoder.labels(["x", "city"]) == here._encoder.labels(["x", "city"])
     again = both.partial_fit({"x": [1.0], "city": ["c13"]}, ["a"])
-    assert again.n_seen_ == 135
+    assert again.n_seen_ == 141
 
 
 def test_columns_on_other_scales_are_told():
