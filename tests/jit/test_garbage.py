@@ -62,9 +62,7 @@ def test_what_somebody_has_frozen_stays_frozen():
 )
 def test_free_memory_is_given_back_to_the_system():
     n_bytes = 2**20
-    blocks = [
-        b"x" * (n_bytes // 64 + k % 9) for k in range(64 * 200)
-    ]  # too small to be mapped one by one
+    blocks = [b"x" * (n_bytes // 64 + k % 9) for k in range(64 * 200)]  # too small to be mapped
     with_all = _resident()
     del blocks[1:]
     give_back_memory()
