@@ -19,7 +19,7 @@ from tests.serve.conftest import rows_of, until
 from virtualvector.serve.answering import PATHS, Answering
 from virtualvector.serve.bodies import Limits
 from virtualvector.serve.client import Client
-from virtualvector.serve.pipe import Asking, Telling
+from virtualvector.serve.pipe import Asking, Telling, framed
 from virtualvector.serve.store import Store
 
 ROWS, LABELS = rows_of(30, seed=3)
@@ -67,13 +67,10 @@ def test_everyone_gets_the_reply_to_what_they_asked(questions):
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=8), st.data())
 def test_wherever_a_stream_is_cut_what_was_sent_comes_whole(bodies, data):
     async def send():
-        async with joined(Echo(0)) as (asking, telling):
-            for number, body in enumerate(bodies):
-                telling.send(number, number, body)
-            stream = b"".join(telling._going)
+        async with joined(Echo(0)) as (asking, _):
+            stream = b"".join(framed(number, number, body) for number, body in enumerate(bodies))
             cuts = sorted(data.draw(st.sets(st.integers(0, len(stream)))))
             parts = zip([0, *cuts], [*cuts, len(stream)], strict=True)
-            telling._going = []
             return [each for start, stop in parts for each in asking.came(stream[start:stop])]
 
     came = asyncio.run(send())

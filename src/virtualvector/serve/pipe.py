@@ -1,7 +1,8 @@
 """Who takes requests asks who answers, in another process: over a pair of sockets, many at a time.
 
 A question is a path and a body, a reply a status and a body; both have a number, and replies come
-in any order. What is sent in one turn of the loop goes in one write.
+in any order. Questions are sent at once, so that both processes have something to do; replies of
+one turn of the loop go in one write.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class _End(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.closed = asyncio.Event()
-        self._came, self._going = bytearray(), list[bytes]()
+        self._came = bytearray()
         self._loop = asyncio.get_running_loop()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -45,12 +46,6 @@ class _End(asyncio.Protocol):
         """Let the other end know that there is nothing more to come."""
         self._transport.close()
 
-    def send(self, number: int, what: int, body: bytes) -> None:
-        """Send something soon."""
-        if not self._going:
-            self._loop.call_soon(self._flush)
-        self._going += (_HEAD.pack(len(body), number, what), body)
-
     def came(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
         """Return what came in full: the number, the path or status, and the body."""
         self._came += data
@@ -64,10 +59,15 @@ class _End(asyncio.Protocol):
             start = stop
         del self._came[:start]
 
-    def _flush(self) -> None:
-        going, self._going = self._going, []
+    def write(self, data: bytes) -> None:
+        """Send something, if there is still somebody to read it."""
         if not self._transport.is_closing():
-            self._transport.write(b"".join(going))
+            self._transport.write(data)
+
+
+def framed(number: int, what: int, body: bytes) -> bytes:
+    """Return what is sent: a path or a status, and a body, under a number."""
+    return _HEAD.pack(len(body), number, what) + body
 
 
 class Asking(_End):
@@ -91,7 +91,7 @@ class Asking(_End):
         reply: asyncio.Future[Reply] = self._loop.create_future()
         self._waiting[number] = reply
         try:
-            self.send(number, PATHS.index(path), body)
+            self.write(framed(number, PATHS.index(path), body))
             return await reply
         finally:
             del self._waiting[number]
@@ -115,6 +115,7 @@ class Telling(_End):
         super().__init__()
         self._answers = answers
         self._tasks: set[asyncio.Task[None]] = set()
+        self._going: list[bytes] = []
 
     def data_received(self, data: bytes) -> None:
         """Begin to answer."""
@@ -125,7 +126,16 @@ class Telling(_End):
 
     def stop(self) -> None:
         """Ask for no more requests; those under way are still answered."""
-        self.send(_STOP, 0, b"")
+        self._send(framed(_STOP, 0, b""))
 
     async def _tell(self, number: int, path: str, body: bytes) -> None:
-        self.send(number, *await self._answers.answer(path, body))
+        self._send(framed(number, *await self._answers.answer(path, body)))
+
+    def _send(self, data: bytes) -> None:
+        if not self._going:
+            self._loop.call_soon(self._flush)
+        self._going.append(data)
+
+    def _flush(self) -> None:
+        going, self._going = self._going, []
+        self.write(b"".join(going))
