@@ -36,8 +36,10 @@ MEASURES = {
     "calibration_error": "Calibration error, 15 bins",
     "microseconds": "Microseconds per row",
 }
-CALIBRATED, CALIBRATED_ROWS = 0.03, 2000  # what is asked of AutoVVM, on streams this long
-SHARE_OF_FOREST = 0.2
+# What is asked of AutoVVM: calibration errors on streams of so many rows and on shorter ones, and
+# its time beside the forest's on every stream (in the median: a fifth).
+CALIBRATED, CALIBRATED_ROWS, CALIBRATED_SHORT = 0.02, 2000, 0.05
+SHARE_OF_FOREST = 1.0 / 3.0
 
 
 def fingerprint(stream: Stream) -> str:
@@ -110,7 +112,8 @@ def print_auto(results: pd.DataFrame) -> None:
     table = pd.DataFrame({"rows": auto["rows"], "calibration": auto["calibration_error"]})
     table["if right"] = auto["calibration_if_right"].astype(float)
     table["quantile"] = auto["calibration_quantile"].astype(float)
-    table["as asked"] = (table["calibration"] <= CALIBRATED) | (table["rows"] < CALIBRATED_ROWS)
+    asked = np.where(table["rows"] < CALIBRATED_ROWS, CALIBRATED_SHORT, CALIBRATED)
+    table["as asked"] = table["calibration"] <= asked
     if auto["best_expert"].notna().all():
         best, n_experts = auto["best_expert"].astype(float), auto["n_experts"].astype(float)
         table["log-loss"], table["best expert"] = auto["log_loss"], best
