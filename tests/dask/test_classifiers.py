@@ -321,11 +321,9 @@ def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
     assert same(model, expected)
 
 
-@pytest.mark.parametrize("many", [256, 16_384])  # rows from which on rounds overlap
 def test_workers_that_are_killed_in_rounds_that_go_on_from_each_other_do_not_change_a_bit(
-    client, monkeypatch, tmp_path, many
+    client, tmp_path
 ):
-    monkeypatch.setattr(rounds_module, "_MANY", many)
     rows, labels = table()
     expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
     marks = [None, None, str(tmp_path / "first"), str(tmp_path / "second")]
@@ -357,40 +355,6 @@ def test_the_model_comes_to_the_client_after_every_eighth_round_only(client, mon
     assert n_rounds > 8
     assert sent.count("ended") == n_rounds
     assert sent.count("known") == -(-n_rounds // 8)
-
-
-@pytest.mark.parametrize("n_shards", [3, 20])  # who are few all pool for themselves
-def test_rounds_overlap_once_there_are_many_rows(client, monkeypatch, n_shards):
-    monkeypatch.setattr(rounds_module, "_MANY", 256)
-    monkeypatch.setattr(dask_rounds, "FEW", 2 if n_shards == 3 else 1)
-    rows, labels = table(n=2000)
-    model = DaskVVMClassifier(buffer_size=5, shards=n_shards, margin_noise=0.5)
-    model.fit(*in_parts(rows, labels))
-    (alone,), *plan = rounds(0, 2000, n_shards)
-    first = VVMClassifier(5, margin_noise=0.5)
-    first.partial_fit(rows[: alone.stop], labels[: alone.stop], ["a", "b"])
-    starts, ends = [first, first], []
-    for h, spans in enumerate(plan):
-        start = starts[h] if len(spans) == 1 else begun(starts[h])
-        ends.append([copy(start).partial_fit(rows[a:b], labels[a:b]) for a, b in spans])
-        # Two rounds later there is the news of this one, and all that was known one round later.
-        starts.append(ended(starts[h], [*starts[h + 1 :][: h > 0], *ends[h]]))
-    assert len(plan) == 6
-    assert same(model, starts[-1])
-    assert model.n_seen_ == 2000
-
-
-def test_rounds_without_margin_noise_do_not_overlap(client, monkeypatch):
-    monkeypatch.setattr(rounds_module, "_MANY", 256)
-    rows, labels = table()
-    model = DaskADFClassifier(shards=3, label_noise=0.1).fit(*in_parts(rows, labels))
-    expected = ADFClassifier(label_noise=0.1)
-    for spans in rounds(0, len(rows), 3):
-        start = expected if len(spans) == 1 else begun(expected)
-        classes = None if spans[0].start else ["a", "b"]
-        ends = [copy(start).partial_fit(rows[a:b], labels[a:b], classes) for a, b in spans]
-        expected = ended(expected, ends)
-    assert same(model, expected)
 
 
 def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.datasets import load_spambase
-from virtualvector.learners.rounds import News, begun, ended, overlap, rounds
+from virtualvector.learners.rounds import begun, ended, rounds
 
 
 @given(
@@ -64,39 +64,3 @@ def test_rounds_lose_less_than_a_hundredth_of_the_log_loss_of_one_machine(kind, 
         model = ended(model, parts)
     assert model.n_seen_ == one.n_seen_ == 3450
     assert loss(model) < 1.01 * loss(one)
-
-
-@given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(), min_size=1, max_size=4))))
-def test_news_of_every_round_counts_once_and_is_known_one_round_later_if_rounds_overlap(plan):
-    # Logarithms of densities add up: here they are whole numbers.
-    news = News(1, lambda start, others: start + sum(other - start for other in others))
-    total, last = 1, 0
-    for overlaps, gains in plan:
-        start = news.start(overlaps)
-        assert start in ([total - last, total] if overlaps else [total])
-        news.add([start + gain for gain in gains])
-        last = sum(gains)
-        total += last
-    assert news.all() == total
-
-
-@pytest.mark.parametrize("kind", [ADFClassifier, VVMClassifier])
-def test_overlapping_rounds_lose_less_than_a_thousandth_of_the_log_loss_of_one_machine(kind):
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(60_000, 8))
-    y = X @ rng.normal(size=8) + X[:, 0] * X[:, 1] + rng.logistic(size=len(X)) > 0.0
-    n = 40_000
-
-    def loss(model):
-        return -np.log(model.predict_proba(X[n:])[np.arange(len(X) - n), y[n:].astype(int)]).mean()
-
-    one = kind(margin_noise=1.0).partial_fit(X[:n], y[:n], classes=[False, True])
-    (alone,), *plan = rounds(0, n, 8)
-    news = News(kind(margin_noise=1.0).partial_fit(X[: alone.stop], y[: alone.stop]), ended)
-    for spans in plan:
-        start = news.start(overlap(one, spans[0].start))
-        news.add([copy(begun(start)).partial_fit(X[a:b], y[a:b]) for a, b in spans])
-    assert len(plan) > 2
-    assert overlap(one, plan[0][0].start)
-    assert news.all().n_seen_ == n
-    assert abs(loss(news.all()) / loss(one) - 1.0) < 1e-3

@@ -33,14 +33,11 @@ from virtualvector.dask.cluster import (
 )
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
 from virtualvector.dask.recipes import Recipe, Recipes
-from virtualvector.learners.rounds import News, Span, overlap, rounds, rows_alone
+from virtualvector.learners.rounds import Span, rounds, rows_alone
 
 # Rounds that go on from each other on the cluster, before the model comes to the client: what is
 # lost there is made anew from then on.
 LINKED = 8
-UNDER_WAY = 3  # rounds whose tasks are on the cluster: one that is learned, and two that overlap
-# Workers that all pool for themselves, so that none waits for another; of more, one pools for all.
-FEW = 16
 
 
 class Outcome(NamedTuple):
@@ -128,17 +125,6 @@ def prediction(both: tuple[Any, list[Predicted]], k: int) -> Predicted:
     return both[1][k]
 
 
-class Copies(NamedTuple):
-    """Futures of one model, by the worker that has it; None stands for all others."""
-
-    by_worker: dict[str | None, Any]
-
-    def at(self, worker: str | None) -> Any:
-        """Return the one that a worker had best take."""
-        there = self.by_worker
-        return there[worker] if worker in there else next(iter(there.values()))
-
-
 class Rounds:
     """Rows of some pieces, learned round by round.
 
@@ -157,7 +143,6 @@ class Rounds:
         self._expected = environment()
         self._recipes = Recipes(self._pieces)
         self._loaded: dict[int, Any] = {}
-        self._places: list[str | None] = [None]  # where the next model is pooled
         lengths = pieces.lengths
         if lengths is None:
             lengths = self._of_each(n_rows)
@@ -180,60 +165,40 @@ class Rounds:
         """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
         done = Outcome(model, [], [])
-        news = News(model, self._pooled)
-        under_way: deque[tuple[list[Span], list[Any]]] = deque()
+        common: Any = None
+        under_way: deque[tuple[list[Span], Any]] = deque()
         decides = isinstance(model, AutoVVMClassifier)
         plan = rounds(n_seen, self._bounds[-1], self._shards, decides=decides)
         for number, spans in enumerate(plan):
             if number % LINKED == 0:
-                done = done._replace(model=self._whole(under_way, news, done.model))
-                common = Copies({None: self._submit(known, done.model, self._expected)})
-                news = News(common, self._pooled)
-            elif len(under_way) == UNDER_WAY:
+                done = done._replace(model=self._whole(under_way, done.model))
+                common = self._submit(known, done.model, self._expected)
+            elif len(under_way) > 1:
                 self._ended(*under_way.popleft())
-            before = n_seen + spans[0].start
-            alone = self._shards == 1 or before < rows_alone()
-            overlaps = not alone and overlap(model, before)
-            each = list(zip(spans, in_turn(self._client), strict=False))
-            workers = list(dict.fromkeys(worker for _, worker in each))
-            self._places = workers if overlaps and len(workers) <= FEW else [None]
-            common = news.start(overlaps)
-            task = (Start(len(spans), alone), classes, predict, done)
-            shards = [self._shard(span, worker, common.at(worker), *task) for span, worker in each]
-            news.add(shards)
-            if alone:  # nothing is known without these rows
-                news.all()
-            under_way.append((spans, shards))
-        return done._replace(model=self._whole(under_way, news, done.model))
+            alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
+            task = (common, Start(len(spans), alone), classes, predict, done)
+            each = zip(spans, in_turn(self._client), strict=False)
+            shards = [self._shard(span, worker, *task) for span, worker in each]
+            common = self._submit(ended, common, shards)
+            under_way.append((spans, common))
+        return done._replace(model=self._whole(under_way, done.model))
 
-    def _pooled(self, start: Copies, others: list[Any]) -> Copies:
-        """Return the futures of what is known together, wherever it is needed."""
-
-        def at(place: str | None) -> Any:
-            there = [each.at(place) if isinstance(each, Copies) else each for each in others]
-            return self._submit(ended, start.at(place), there, at=place)
-
-        return Copies({place: at(place) for place in self._places})
-
-    def _whole(self, under_way: deque[tuple[list[Span], list[Any]]], news: News, model: Any) -> Any:
+    def _whole(self, under_way: deque[tuple[list[Span], Any]], model: Any) -> Any:
         """Return what is known once rounds that are under way have ended: a model, if none are."""
-        if not under_way:
-            return model
-        last, _ = under_way[-1]
-        self._places = [None]
-        whole = news.all().at(None)
         while under_way:
-            self._ended(*under_way.popleft())
-        with noticing_loss(_from(last)):
-            return whole.result()
+            spans, future = under_way.popleft()
+            self._ended(spans, future)
+            if not under_way:
+                with noticing_loss(_from(spans)):
+                    model = future.result()
+        return model
 
-    def _ended(self, spans: list[Span], shards: list[Any]) -> None:
+    def _ended(self, spans: list[Span], future: Any) -> None:
         """Wait for the end of a round, and let go of its rows; what is known stays where it is."""
         with noticing_loss(_from(spans)):
-            wait(shards)
-            for shard in shards:
-                if shard.status != "finished":
-                    shard.result()  # which raises
+            wait(future)
+            if future.status != "finished":
+                future.result()  # which raises
         self._unload(spans[-1].stop)
 
     def _shard(

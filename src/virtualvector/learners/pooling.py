@@ -143,8 +143,14 @@ def _checked(model: Model, name: str) -> Model:
             "AutoVVMClassifier, WideVVMClassifier, VVMClassifier, ADFClassifier, "
             "WindowEPClassifier or EPClassifier"
         )
+    kept: Model = as_it_is(model, name)
+    return kept
+
+
+def as_it_is(model: Any, name: str) -> Any:
+    """Return a model that stays as it is, whatever is learned meanwhile; raise if it cannot be."""
     check_is_fitted(model)
-    model = copy(model)  # which stays as it is, whatever is learned meanwhile
+    model = copy(model)
     try:
         model._check_learned()
     except ValueError as error:

@@ -3,22 +3,13 @@
 What hurts pooling is how far a posterior moves while shards do not know of each other. So the first
 rows are learned by one shard alone, and each round after that is as long as a share of all rows
 before it. The plan follows from numbers of rows and shards alone.
-
-A round that waits for the news of the one before it lets all wait for the slowest. Once much is
-known, rounds *overlap*: with S_h what the shards of round h go on from and q_hk what they end at,
-
-    S_h = S_{h-2} · (S_{h-1} / S_{h-2}) · ∏ₖ (q_{h-2,k} / S_{h-2}),
-
-the news of all rounds but the last, which is still learned. That is pooling as ever: S_{h-1} is one
-more of those that went on from S_{h-2}.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -103,73 +94,6 @@ def cut(start: int, stop: int, shards: int) -> list[Span]:
         spans.append(Span(start, end))
         start = end
     return spans
-
-
-def overlap(model: Any, n_before: int) -> bool:
-    """Whether a round after so many rows begins before the one before it has ended.
-
-    Committees decide something at the ends of rounds. Without margin noise, or with covariances of
-    low rank, shards have to know more of each other: there overlapping rounds were up to 11 %, and
-    up to 1.7 %, worse than one machine (docs/scaling.md).
-
-    Examples
-    --------
-    >>> from virtualvector import ADFClassifier
-    >>> from virtualvector.learners.rounds import overlap
-    >>> [overlap(ADFClassifier(margin_noise=noise), 20_000) for noise in (0.0, 1.0)]
-    [False, True]
-    >>> overlap(ADFClassifier(margin_noise=1.0, covariance="low-rank"), 20_000)
-    False
-    """
-    if not isinstance(model, BayesianLinearClassifier) or n_before < _MANY:
-        return False
-    return model.margin_noise > 0.0 and model.covariance == "full"
-
-
-class News:
-    """What the next round goes on from, and what is learned meanwhile.
-
-    Parameters
-    ----------
-    known : object
-        What is known at first: a model, or the future of one.
-    pooled : callable
-        What gives a model of a start and of all that went on from it: `ended`, or its future.
-
-    Examples
-    --------
-    >>> from virtualvector.learners.rounds import News
-    >>> news = News("S", lambda start, others: f"({start}: {' '.join(others)})")
-    >>> for shard in "abc":
-    ...     start = news.start(overlaps=True)
-    ...     news.add([start + shard])
-    ...     start
-    'S'
-    'S'
-    '(S: Sa)'
-    >>> news.all()
-    '((S: Sa): (S: (S: Sa) Sb) (S: Sa)c)'
-    """
-
-    def __init__(self, known: Any, pooled: Callable[[Any, list[Any]], Any]) -> None:
-        self._known, self._pooled = known, pooled
-        self._rounds: deque[tuple[Any, Sequence[Any]]] = deque()
-
-    def start(self, overlaps: bool) -> Any:
-        """Return what the shards of the next round go on from."""
-        while len(self._rounds) > int(overlaps):
-            start, shards = self._rounds.popleft()
-            others = [] if self._known is start else [self._known]
-            self._known = self._pooled(start, [*others, *shards])
-        return self._known
-
-    def add(self, shards: Sequence[Any]) -> None:
-        """Take what the shards of a round, which went on from the last start, end at."""
-        self._rounds.append((self._known, shards))
-
-    def all(self) -> Any:
-        """Return what is known after all rounds."""
-        return self.start(overlaps=False)
 
 
 def begun(model: Model) -> Model:

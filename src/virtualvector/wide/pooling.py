@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.features.pooling import other_scale
 from virtualvector.features.wide import WideEncoder
 from virtualvector.features.wide_pooling import WideSeen, pooled_wide_encoder
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.learners.pooling import check_alike, parameters_of_all, posterior_of_all
+from virtualvector.learners.pooling import (
+    as_it_is,
+    check_alike,
+    parameters_of_all,
+    posterior_of_all,
+)
 from virtualvector.posterior.state import ROWS
 from virtualvector.types import Array, Labels
 from virtualvector.wide.classifier import WideVVMClassifier
@@ -114,13 +117,7 @@ def _checked(model: Any, name: str) -> Any:
             f"{name} is of type {type(model).__name__} and others are of type WideVVMClassifier; "
             "expected models of one kind"
         )
-    check_is_fitted(model)
-    model = copy(model)  # which stays as it is, whatever is learned meanwhile
-    try:
-        model._check_learned()
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
-    return model
+    return as_it_is(model, name)
 
 
 def _described(model: WideVVMClassifier) -> dict[str, Any]:
