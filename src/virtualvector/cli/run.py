@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from virtualvector.cli.model_file import class_texts
 from virtualvector.cli.signals import Signals
 from virtualvector.jit.garbage import give_back_memory
+from virtualvector.jit.listener import on_first_compilation
 from virtualvector.learners.validation import as_learned
 from virtualvector.learners.weights import rounded
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
@@ -325,8 +326,8 @@ def other_rows(found: str) -> str:
 def warm_up(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Column]) -> None:
     """Let kernels be compiled, or read from the cache, before rows are counted by the second.
 
-    Of wide rows on few places, and with cuts: what compiling takes is given back before there is
-    memory for all places.
+    Of wide rows on few places, and with cuts: what compiling takes, where it has to be done, is
+    given back before there is memory for all places.
     """
     import pyarrow as pa
     from sklearn.base import clone
@@ -339,8 +340,11 @@ def warm_up(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Colu
         is_sparse = any(column.kind == "sparse" for column in columns)
         small.set_params(n_places=n_few if is_sparse else None, n_hashed=n_few)
     table = pa.concat_tables([two_rows(columns)] * n_times)
-    small.partial_fit(table, ["a", "b"] * n_times).predict_proba(table)
-    give_back_memory()
+    compiled: list[bool] = []
+    with on_first_compilation(lambda: compiled.append(True)):
+        small.partial_fit(table, ["a", "b"] * n_times).predict_proba(table)
+    if compiled:
+        give_back_memory()
 
 
 def two_rows(columns: Sequence[Column]) -> pa.Table:
