@@ -21,7 +21,7 @@ from virtualvector.types import Array, IntArray, Labels
 Entry = TypeVar("Entry", bound=np.generic)
 
 # Numbers of rows after which all so far are replayed; none is kept after the last. Chosen after
-# looking at drawn streams and short ones, of ten such lists: docs/auto.md.
+# looking at drawn streams and short ones, of ten such lists: docs/auto_measured.md.
 REPLAYED_AT = (4, 8, 16, 32)
 
 

@@ -17,7 +17,7 @@ POWERS = np.array([1.0, 1.0, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 1.0, 1.0, 1.0, 2.0, 
 SHARES = np.array(
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.1, 0.2, 0.05, 0.1, 0.2, 0.03, 0.1]
 )
-TRUST_IN_MIX = 0.75  # as it is, at the start; docs/auto.md says what was looked at
+TRUST_IN_MIX = 0.75  # as it is, at the start; docs/auto_measured.md says what was tried
 TRUST_IN_POOL = 0.22
 SHARE = 2e-5  # of its weight that each way gives to the others at every row, or more:
 RESTLESS = 0.1  # over the number of rows so far and ten, because what is best changes soon at first
