@@ -16,7 +16,7 @@ from virtualvector import AutoVVMClassifier
 from virtualvector.auto import working
 from virtualvector.auto.committee import BLOCK
 from virtualvector.auto.first_rows import REPLAYED_AT
-from virtualvector.auto.place import Place
+from virtualvector.auto.workplace import Workplace
 from virtualvector.persistence.mixin import contents_of
 
 
@@ -127,10 +127,10 @@ def test_a_decision_that_is_interrupted_is_done_to_the_end(n_done, monkeypatch):
     X, y = problem(rows=3 * BLOCK, flipped=0.2)
     start = few().partial_fit(X[: 2 * BLOCK - 1], y[: 2 * BLOCK - 1], classes=[0, 1])
     whole = one_by_one(copy.copy(start), X[2 * BLOCK - 1 :], y[2 * BLOCK - 1 :], asked=False)
-    model, trust, told = copy.copy(start), Place.trust, []
+    model, trust, told = copy.copy(start), Workplace.trust, []
 
     def interrupted_trust(place, due):
-        monkeypatch.setattr(Place, "trust", trust)
+        monkeypatch.setattr(Workplace, "trust", trust)
         steps = [
             lambda: place.opinions.weights.__setitem__(slice(None), due.weights[due.awake]),
             lambda: place.opinions.tally.__setitem__(slice(None), 0.0),
@@ -141,7 +141,7 @@ def test_a_decision_that_is_interrupted_is_done_to_the_end(n_done, monkeypatch):
         told.append(place)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Place, "trust", interrupted_trust)
+    monkeypatch.setattr(Workplace, "trust", interrupted_trust)
     with pytest.raises(KeyboardInterrupt):
         model.learn_one(X[2 * BLOCK - 1], y[2 * BLOCK - 1])
     assert told

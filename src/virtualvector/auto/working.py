@@ -13,8 +13,8 @@ from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.decisions import end_block
 from virtualvector.auto.first_rows import FirstRows, Replay
 from virtualvector.auto.history import History, HistoryEntry
-from virtualvector.auto.place import ALONE, ROOM, Place
 from virtualvector.auto.views import Views
+from virtualvector.auto.workplace import ALONE, ROOM, Workplace
 from virtualvector.concurrency import Team
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
@@ -55,13 +55,16 @@ class WorkingCommittee:
         Where single rows and the scales of their columns are, if inputs are made of them here.
     decides : bool
         Whether it is decided after every block who is awake.
+    ahead : bool
+        Whether there is room for the next rows, too, so that threads can look at them.
     """
 
     def __init__(
-        self, committee: Committee, numbers: Numbers = NO_NUMBERS, decides: bool = True
-    ) -> None:
-        self.numbers, self._powers, self._decides = numbers, np.ones(ROOM), decides
-        self._at = self._placed(committee, {})
+        self, committee: Committee, numbers: Numbers = NO_NUMBERS, decides: bool = True,
+        ahead: bool = False,
+    ) -> None:  # fmt: skip
+        self.numbers, self._decides = numbers, decides
+        self._at = self._placed(committee, np.ones(ROOM if ahead else BLOCK), {})
         # Where the next rows have been looked at, and in what, if so.
         self._looked_at: tuple[int, Views] | None = None
         self._learn_one: Any = None  # compiled when first used
@@ -116,9 +119,15 @@ class WorkingCommittee:
         start = self._learn_apart(inputs, labels, powers, team, following)
         end_rows(self._at.address, start, n)
         said = self._at.opinions.predicted[:n]
-        self._at.opinions.powers[:n] = self._powers[start : start + n] = 1.0
+        self._at.opinions.powers[:n] = self._at.powers[start : start + n] = 1.0
         self.settle()
         return said
+
+    def look_ahead(self) -> None:
+        """Make room for the next rows, too; threads look at them while others are learned."""
+        if len(self._at.powers) < ROOM:
+            self._looked_at = None
+            self._at = self._placed(self.known, np.ones(ROOM), {})
 
     def keep(self, rows: FirstRows | None) -> None:
         """Keep the rows so far, which are to be replayed; or none any more."""
@@ -132,14 +141,15 @@ class WorkingCommittee:
         self._at.readdress()  # of who has more room since it was interrupted
         self._looked_at = None
         self._learn_apart(*rows, team, anew=True)
-        self._powers[:] = self._at.opinions.powers[:] = 1.0
+        self._at.powers[:] = self._at.opinions.powers[:] = 1.0
 
     def _learn_apart(
         self, inputs: Array, labels: Labels, powers: Array, team: Team, following: Array = NOTHING,
         anew: bool = False,
     ) -> int:  # fmt: skip
         """Let each expert learn rows; nothing is made of what they say. Return where these are."""
-        at, n, n_ahead = self._at, len(inputs), len(following)
+        at, n = self._at, len(inputs)
+        n_ahead = len(following) if len(at.powers) == ROOM else 0
         start, seen_in = self._looked_at or (0, None)
         if seen_in is not at.views:
             start = 0
@@ -148,7 +158,7 @@ class WorkingCommittee:
         self._looked_at = None
         at.opinions.observed[:n] = np.searchsorted(at.committee.classes, labels)
         if len(powers):
-            at.opinions.powers[:n] = self._powers[start : start + n] = powers
+            at.opinions.powers[:n] = at.powers[start : start + n] = powers
         begin_rows(at.address, start, n)
         engines = at.longest_first
         tasks = [partial(each.learn_anew if anew else each.learn, n, start) for each in engines]
@@ -226,7 +236,7 @@ class WorkingCommittee:
     def become(self, change: Callable[[Committee], Committee]) -> None:
         """Change the committee in one step; whom the change leaves as they are stay in place."""
         known, engines = self._known()
-        self._at = self._placed(change(known), engines)
+        self._at = self._placed(change(known), self._at.powers, engines)
 
     def _trusted(self) -> Committee:
         """Return what has been learned of whom to trust; who was trusted may know more by now."""
@@ -259,7 +269,9 @@ class WorkingCommittee:
         each = zip(awake, self._at.engines, strict=True)
         return known, {id(known.posteriors[e]): of_expert for e, of_expert in each}
 
-    def _placed(self, committee: Committee, engines: Mapping[int, list[Engine]]) -> Place:
+    def _placed(
+        self, committee: Committee, powers: Array, engines: Mapping[int, list[Engine]]
+    ) -> Workplace:
         before = self._at if engines else None
         awake: list[int] = np.flatnonzero(committee.awake).tolist()
         chosen = dict.fromkeys(committee.view(e) for e in awake)
@@ -270,7 +282,7 @@ class WorkingCommittee:
         views = (
             before.views
             if same and before is not None
-            else committee.feature_space.views(chosen, ROOM)
+            else committee.feature_space.views(chosen, len(powers))
         )
         of_experts = []
         for e in awake:
@@ -280,13 +292,13 @@ class WorkingCommittee:
                 states = [copy_state(state) for state in _states(posterior)]
                 how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(state, how, rows, np.ones(ROOM), self._powers, sure, alone=False)
+                    Engine(state, how, rows, np.ones(len(rows)), powers, sure, alone=False)
                     for state in states
                 ]
             elif not same:
                 kept = [each.moved(rows) for each in kept]
             of_experts.append(kept)
-        return Place(committee, views, of_experts, self.numbers)
+        return Workplace(committee, views, of_experts, self.numbers, powers)
 
 
 def _states(posterior: OneVsRest) -> list[State]:

@@ -40,13 +40,14 @@ def opinions_of(committee: Committee, n_rows: int) -> Opinions:
     )
 
 
-class Place:
+class Workplace:
     """All that a committee works with between two decisions; exchanged in one step."""
 
     def __init__(
-        self, committee: Committee, views: Views, engines: list[list[Engine]], numbers: Numbers
-    ) -> None:
-        self.committee, self.views, self.engines = committee, views, engines
+        self, committee: Committee, views: Views, engines: list[list[Engine]], numbers: Numbers,
+        powers: Array,
+    ) -> None:  # fmt: skip
+        self.committee, self.views, self.engines, self.powers = committee, views, engines, powers
         self.awake: list[int] = np.flatnonzero(committee.awake).tolist()
         self.all = [each for of_expert in engines for each in of_expert]
         # Side by side, who takes longest begins: else all would wait for who comes last.
@@ -126,7 +127,7 @@ def _at_work(team: Team, costs: list[float]) -> Team:
 
     Examples
     --------
-    >>> from virtualvector.auto.place import _at_work
+    >>> from virtualvector.auto.workplace import _at_work
     >>> from virtualvector.concurrency import Team
     >>> two = Team(2)
     >>> [_at_work(two, costs) is two for costs in ([9e6, 9e6], [9e6, 1e6], [1e6, 1e6, 1e6])]
