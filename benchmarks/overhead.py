@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from virtualvector import AutoVVMClassifier
-from virtualvector.auto import working
+from virtualvector.auto import workplace
 from virtualvector.datasets import load_spambase
 from virtualvector.posterior import Engine
 
@@ -44,7 +44,7 @@ class Clock:
 def main() -> None:
     clock = Clock()
     clock.watch(Engine, "learn")
-    clock.watch(working, "look_at_rows")
+    clock.watch(workplace, "look_at_rows")
     X, y = load_spambase(return_X_y=True, random_state=0)
     AutoVVMClassifier().partial_fit(X[:128], y[:128], classes=[0, 1])  # compiles
     print(f"{'rows':>14}{'a call':>8}{'awake':>8}{'experts, µs':>14}{'whole / experts':>18}")

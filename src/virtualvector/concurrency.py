@@ -131,6 +131,7 @@ class Team:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = max(n_threads, 1)
+        self._others: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         self._others = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
@@ -143,34 +144,39 @@ class Team:
     def do(self, tasks: Iterable[Callable[[], object]]) -> None:
         """Do tasks, which are begun in their order; return once all are done.
 
-        After an error no other is begun.
+        This thread does the first one: if that is the same task time and again, what it works on
+        stays near. After an error no other is begun.
         """
         if self._others is None:
             for task in tasks:
                 task()
             return
         left = deque(tasks)
+        mine = deque([left.popleft()] if left else [])
         # Each is woken once, however many tasks there are.
-        n_others = min(self.n_threads, len(left)) - 1
+        n_others = min(self.n_threads - 1, len(left))
         others = [self._others.submit(_do, left) for _ in range(n_others)]
         try:
-            _do(left)
+            _do(mine, left)
         finally:
             wait(others)
         for other in others:
             other.result()
 
 
-def _do(left: deque[Callable[[], object]]) -> None:
+def _do(*queues: deque[Callable[[], object]]) -> None:
+    """Do all tasks of one queue after the other, as long as there are any."""
     try:
-        while True:
-            try:
-                task = left.popleft()
-            except IndexError:
-                return
-            task()
+        for left in queues:
+            while left:
+                try:
+                    task = left.popleft()
+                except IndexError:  # another thread was faster
+                    break
+                task()
     except BaseException:
-        left.clear()
+        for left in queues:
+            left.clear()
         raise
 
 

@@ -16,7 +16,7 @@ from virtualvector import AutoVVMClassifier
 from virtualvector.auto import working
 from virtualvector.auto.committee import BLOCK
 from virtualvector.auto.first_rows import REPLAYED_AT
-from virtualvector.auto.working import _Place
+from virtualvector.auto.workplace import Workplace
 from virtualvector.persistence.mixin import contents_of
 
 
@@ -127,10 +127,10 @@ def test_a_decision_that_is_interrupted_is_done_to_the_end(n_done, monkeypatch):
     X, y = problem(rows=3 * BLOCK, flipped=0.2)
     start = few().partial_fit(X[: 2 * BLOCK - 1], y[: 2 * BLOCK - 1], classes=[0, 1])
     whole = one_by_one(copy.copy(start), X[2 * BLOCK - 1 :], y[2 * BLOCK - 1 :], asked=False)
-    model, trust, told = copy.copy(start), _Place.trust, []
+    model, trust, told = copy.copy(start), Workplace.trust, []
 
     def interrupted_trust(place, due):
-        monkeypatch.setattr(_Place, "trust", trust)
+        monkeypatch.setattr(Workplace, "trust", trust)
         steps = [
             lambda: place.opinions.weights.__setitem__(slice(None), due.weights[due.awake]),
             lambda: place.opinions.tally.__setitem__(slice(None), 0.0),
@@ -141,7 +141,7 @@ def test_a_decision_that_is_interrupted_is_done_to_the_end(n_done, monkeypatch):
         told.append(place)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Place, "trust", interrupted_trust)
+    monkeypatch.setattr(Workplace, "trust", interrupted_trust)
     with pytest.raises(KeyboardInterrupt):
         model.learn_one(X[2 * BLOCK - 1], y[2 * BLOCK - 1])
     assert told
@@ -158,8 +158,8 @@ def test_a_table_that_fails_half_way_leaves_what_was_known_to_readers_and_to_the
     after = copy.copy(before).partial_fit(X[BLOCK + 9 :], y[BLOCK + 9 :])
     end_rows, seen = working.end_rows, []
 
-    def failing(address, n_rows):
-        end_rows(address, n_rows)
+    def failing(*rows):
+        end_rows(*rows)
         seen.append((contents_of(model), model.n_seen_, model.predict_proba(row).tolist()))
         if len(seen) == 3:
             raise MemoryError

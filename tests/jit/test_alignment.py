@@ -1,11 +1,19 @@
 import gc
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from virtualvector.jit.alignment import aligned_copies, aligned_zeros, copied_for_later
+from virtualvector.jit.alignment import (
+    Layout,
+    aligned_copies,
+    aligned_zeros,
+    clear,
+    copied_for_later,
+    lines_of,
+)
 
 LARGE = 2**18
 
@@ -103,3 +111,51 @@ def test_memory_that_is_held_until_the_interpreter_ends_is_no_trouble():
     )
     ended = subprocess.run([sys.executable, "-c", held], capture_output=True, check=True)
     assert ended.stderr == b""
+
+
+class Both(NamedTuple):
+    matrix: np.ndarray
+    places: np.ndarray
+    none: np.ndarray
+    vector: np.ndarray
+
+
+def both(n):
+    shapes = {"vector": (n,), "none": (0, 3), "places": (n,), "matrix": (2, n)}
+    return Layout(Both, shapes, ["places"]).zeros()
+
+
+def test_arrays_that_were_made_together_are_listed_as_if_each_was_asked_where_it_is():
+    for n in (1, 5, 8, LARGE):
+        made = both(n)
+        assert made.places.dtype == np.int64
+        expected = [
+            (address(array) if array.size else 0, *array.shape, *(0,) * (3 - array.ndim))
+            for array in made
+        ]
+        assert [tuple(line) for line in lines_of(made).tolist()] == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda made: made._replace(vector=made.vector.copy()),
+        lambda made: made._replace(vector=made.vector[:]),
+        lambda made: made._replace(vector=both(4).vector),
+        lambda made: made._replace(matrix=made.places, places=made.matrix),
+        lambda made: made[:2],
+        lambda made: (1.0, *made),
+        lambda made: (),
+    ],
+)
+def test_arrays_that_were_not_all_made_together_are_not_listed_as_such(change):
+    made = both(4)
+    assert lines_of(change(made)) is None
+
+
+def test_all_arrays_are_cleared_whoever_made_them():
+    for arrays in (both(5), both(5)._replace(vector=np.ones(3))):
+        for array in arrays:
+            array[...] = 7
+        clear(arrays)
+        assert not any(array.any() for array in arrays)

@@ -20,6 +20,7 @@ from virtualvector.posterior import (
     mirror,
     standardised_margins,
 )
+from virtualvector.posterior.low_rank_state import empty_low_rank_state
 from virtualvector.posterior.prediction import log_probabilities
 from virtualvector.posterior.reduction.reduce import WAS_EVICTED, WAS_IGNORED, WAS_KEPT, WAS_MERGED
 from virtualvector.posterior.step import learn_rows
@@ -226,3 +227,22 @@ def test_a_row_moves_the_posterior_by_no_more_than_its_margin_says(label_noise, 
         assert moved <= bound * (1 + 1e-9) + 1e-12
         largest = max(largest, moved / bound)
     assert largest > 0.05  # the bound is not idle
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *SETTINGS,
+        Settings(buffer_size=3, margin_noise=0.5, half_life=9.0),
+        Settings(buffer_size=3, margin_noise=0.5, rank=2),
+    ],
+)
+def test_who_begins_anew_learns_as_if_nothing_had_been_learned(options):
+    """Also where there is more room by now than at first, or another space."""
+    X, y = problem(12, 160, 0.1)
+    empty = empty_state if options.rank < 0 else empty_low_rank_state
+    engine = Engine(empty(12, options), options, X.copy(), y.copy())
+    engine.learn()
+    engine.learn_anew(30, 100)
+    fresh, _ = learn(empty(12, options), X[100:130], y[100:130], options)
+    assert_same_bits(engine.state, fresh)

@@ -370,7 +370,7 @@ class AutoVVMClassifier(ClassifierMixin, PredictsTables, SavesCommittee):
         """Learn rows; return what was said of each before, if that is asked for."""
         route = self._route
         assert route is not None
-        working, encoder = route.lend()
+        working, encoder = route.lend(self.n_jobs)
         stage = Stage(encoder, working, route.narrowed)
         predictions = stage.learn(columns, labels, visits, predict, self.n_jobs)
         self._begin_route(Known(working.committee, encoder)).take_over(working)

@@ -24,9 +24,12 @@ JOINING = 512  # calm rows before others join, and between one that sees more an
 def end_block(committee: Committee, may_forget: bool = True) -> Committee:
     """Decide who is awake in the next block, and whether the best one may have forgetful twins."""
     drift, alarm = committee.drift.end_block()
-    weights = dict.fromkeys(committee.experts, 0.0)
-    for expert, weight in zip(committee.experts, committee.weights.tolist(), strict=True):
-        weights[expert] += weight  # who began anew may assume the same as who was kept
+    of_all = committee.weights.tolist()
+    weights = dict(zip(committee.experts, of_all, strict=True))
+    if len(weights) < len(of_all):  # who began anew may assume the same as who was kept
+        weights = dict.fromkeys(weights, 0.0)
+        for expert, weight in zip(committee.experts, of_all, strict=True):
+            weights[expert] += weight
     known = replace(
         committee, drift=drift, history=committee.history.with_block(committee.n_rows, weights)
     )

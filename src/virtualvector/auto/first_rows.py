@@ -105,7 +105,7 @@ class FirstRows(NamedTuple):
         What categories became stays as it was: nothing of a row's own label is in it.
         """
         numbers = np.where(self.missing, np.nan, self.numbers)
-        inputs = _as_wide(self.others, encoder.n_inputs, 0.0)
+        inputs = _as_wide(self.others, encoder.n_inputs, 0.0).copy()
         scaled = encoder.rescaled_rows(_as_wide(numbers, len(encoder.counts), np.nan))
         inputs[:, encoder.places_of_numbers] = scaled
         return Replay(inputs, classes[self.observed], self.powers)
@@ -156,4 +156,8 @@ def encode(
 
 
 def _as_wide(rows: NDArray[Entry], width: int, fill: float) -> NDArray[Entry]:
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=fill)
+    if rows.shape[1] == width:
+        return rows
+    wide = np.full((len(rows), width), fill, rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.first_rows import Replay
-from virtualvector.auto.working import WorkingCommittee, opinions_of
+from virtualvector.auto.working import WorkingCommittee
+from virtualvector.auto.workplace import opinions_of
 from virtualvector.concurrency import Team
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.opinions import Opinions, conclude_at

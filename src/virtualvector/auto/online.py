@@ -73,6 +73,7 @@ class OnlineCommittee(Route[Known]):
         only_numbers = all(kind == "number" for kind in self.kinds)
         self.is_plain = self._scales and only_numbers and not marks.numbers
         self._pending: _Pending | None = None
+        self._ahead = False  # whether threads look at the next rows
         self._numbers = NO_NUMBERS
         self._encoder = encoder
         self.takes_new_classes = known.committee.takes_new_classes
@@ -101,8 +102,8 @@ class OnlineCommittee(Route[Known]):
             self._get_ready()
             return self._working.n_rows
 
-    def lend(self) -> tuple[WorkingCommittee, Encoder]:
-        """Return what learns rows in place to who learns a table, and may keep it.
+    def lend(self, n_threads: int = 1) -> tuple[WorkingCommittee, Encoder]:
+        """Return what learns rows in place to who learns a table, in threads, and may keep it.
 
         Who reads here meanwhile, or after that has failed, finds what was known before.
         """
@@ -110,7 +111,10 @@ class OnlineCommittee(Route[Known]):
             refuse(self)
         with self._lock:
             self.stop()
+            self._ahead = n_threads > 1
             self._get_ready()
+            if self._ahead:
+                self._working.look_ahead()
             encoder = self._encoder_now()
             if self._known is None:
                 copied = self._working.copied_for_later()
@@ -139,7 +143,8 @@ class OnlineCommittee(Route[Known]):
             row, scaled = np.zeros((2, 1, n))
             counts, means, squares = np.zeros((3, n))
             numbers = Numbers(row, scaled, counts, means, squares, np.zeros(n, np.int64))
-        self._work_in(WorkingCommittee(known.committee, numbers), known.encoder)
+        working = WorkingCommittee(known.committee, numbers, ahead=self._ahead)
+        self._work_in(working, known.encoder)
 
     def _work_in(self, working: WorkingCommittee, encoder: Encoder) -> None:
         self._working, self._encoder, numbers = working, encoder, working.numbers

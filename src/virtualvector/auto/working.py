@@ -14,12 +14,12 @@ from virtualvector.auto.decisions import end_block
 from virtualvector.auto.first_rows import FirstRows, Replay
 from virtualvector.auto.history import History, HistoryEntry
 from virtualvector.auto.views import Views
+from virtualvector.auto.workplace import ALONE, ROOM, Workplace
 from virtualvector.concurrency import Team
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.likelihood import write_probabilities
-from virtualvector.kernels.mixing import SHARE
-from virtualvector.kernels.opinions import Opinions, conclude_at, opinions_for
+from virtualvector.kernels.opinions import Opinions, conclude_at
 from virtualvector.kernels.views import PARTS
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -31,94 +31,17 @@ from virtualvector.posterior.ensemble import (
     NO_NUMBERS,
     TURN,
     UNDER_WAY,
-    Ensemble,
     Numbers,
     begin_rows,
     end_rows,
     learn_one_row,
     look_at_one_row,
-    look_at_rows,
     predict_one_row,
 )
 from virtualvector.types import Array, Labels
 
 NOTHING = np.zeros((0, 0))
 Engines = dict[int, list[Engine]]  # those of each posterior, by its identity
-
-
-def opinions_of(committee: Committee, n_rows: int) -> Opinions:
-    """Return room for what a committee says of rows, and its trust, in memory of its own."""
-    awake = np.flatnonzero(committee.awake)
-    return opinions_for(
-        n_rows,
-        len(committee.classes),
-        0.0 if committee.alone else SHARE,
-        committee.weights[awake],
-        committee.evidence[awake],
-        *committee.pool.of(awake.tolist()),
-        committee.corrections.copy(),
-        np.array([committee.drift.excess, committee.drift.variance]),
-        committee.counts.copy(),
-    )
-
-
-class _Place:
-    """All that a committee works with between two decisions; exchanged in one step."""
-
-    def __init__(
-        self, committee: Committee, views: Views, engines: list[list[Engine]], numbers: Numbers,
-        powers: Array,
-    ) -> None:  # fmt: skip
-        self.committee, self.views, self.engines = committee, views, engines
-        self.awake: list[int] = np.flatnonzero(committee.awake).tolist()
-        self.all = [each for of_expert in engines for each in of_expert]
-        # Side by side, who takes longest begins: else all would wait for who comes last.
-        costs = [committee.operations_of(committee.experts[e]) for e in self.awake]
-        order = np.argsort(np.negative(costs), kind="stable").tolist()
-        self.longest_first = [each for e in order for each in engines[e]]
-        self.opinions = opinions_of(committee, BLOCK)._replace(powers=powers)
-        n_classes = len(committee.classes)
-        positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
-        if committee.takes_new_classes or n_classes < 2:
-            positives.append(-1)
-        self.progress = np.array([0, 0, 0, 0, committee.n_rows, 0])
-        self.addresses = np.array([each.address for each in self.all], np.int64)
-        table = Ensemble(
-            numbers=numbers,
-            sight=views.table,
-            opinions=self.opinions,
-            posteriors=self.addresses,
-            of_low_rank=np.array([each.is_of_low_rank for each in self.all], np.int64),
-            positives=np.array(positives * len(engines), np.int64),
-            firsts=np.arange(len(engines) + 1) * len(positives),
-            margins=np.zeros(n_classes if n_classes > 2 else 1),
-            progress=self.progress,
-        )
-        self._table = StructTable(table)
-        self.address = self._table.address
-        self.some_of_low_rank = any(each.is_of_low_rank for each in self.all)
-        self.decided = committee.n_rows  # rows after which it was decided who is awake
-        self.due: Committee | None = None  # what was decided then, until it is done
-
-    def is_place_of(self, committee: Committee) -> bool:
-        """Whether a committee that this one has become differs in nothing but trust."""
-        mine = self.committee
-        return committee.experts is mine.experts and committee.awake is mine.awake
-
-    def trust(self, due: Committee) -> None:
-        """Trust as was decided; if that is interrupted, it can be done again."""
-        self.opinions.weights[:] = due.weights[self.awake]
-        self.opinions.tally[:] = due.drift.excess, due.drift.variance
-        self.committee, self.decided = due, due.n_rows
-        self.due = None
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.progress[LEARNED])
-
-    def readdress(self) -> None:
-        """Follow engines that have moved to where there is more room."""
-        self.addresses[:] = [each.address for each in self.all]
 
 
 class WorkingCommittee:
@@ -132,14 +55,18 @@ class WorkingCommittee:
         Where single rows and the scales of their columns are, if inputs are made of them here.
     decides : bool
         Whether it is decided after every block who is awake.
+    ahead : bool
+        Whether there is room for the next rows, too, so that threads can look at them.
     """
 
     def __init__(
-        self, committee: Committee, numbers: Numbers = NO_NUMBERS, decides: bool = True
-    ) -> None:
-        self.numbers, self._powers, self._decides = numbers, np.ones(BLOCK), decides
-        self._at = self._placed(committee, {})
-        self._looked_at: Views | None = None  # where the next rows have been looked at, if so
+        self, committee: Committee, numbers: Numbers = NO_NUMBERS, decides: bool = True,
+        ahead: bool = False,
+    ) -> None:  # fmt: skip
+        self.numbers, self._decides = numbers, decides
+        self._at = self._placed(committee, np.ones(ROOM if ahead else BLOCK), {})
+        # Where the next rows have been looked at, and in what, if so.
+        self._looked_at: tuple[int, Views] | None = None
         self._learn_one: Any = None  # compiled when first used
         self._predict_one: Any = None
 
@@ -184,21 +111,23 @@ class WorkingCommittee:
     ) -> Array:
         """Learn up to a block of rows of known classes; return what was said of them before.
 
-        Those ``following`` are looked at while it is decided who is awake, if there are threads
-        for both; they have to be the next to be learned. If that is interrupted, some experts may
-        have learned what others have not.
+        Those ``following`` are looked at meanwhile, if there are threads for both; they have to be
+        the next to be learned. If that is interrupted, some experts may have learned what others
+        have not.
         """
-        at, n = self._at, len(inputs)
-        self._learn_apart(inputs, labels, powers, team)
-        looks = self._looks(following, PARTS) if len(following) and team.n_threads > 1 else []
-        team.do([partial(self._conclude, n), *looks])
-        self._looked_at = at.views if looks else None
-        return at.opinions.predicted[:n]
-
-    def _conclude(self, n_rows: int) -> None:
-        end_rows(self._at.address, n_rows)
-        self._powers[:n_rows] = 1.0
+        n = len(inputs)
+        start = self._learn_apart(inputs, labels, powers, team, following)
+        end_rows(self._at.address, start, n)
+        said = self._at.opinions.predicted[:n]
+        self._at.opinions.powers[:n] = self._at.powers[start : start + n] = 1.0
         self.settle()
+        return said
+
+    def look_ahead(self) -> None:
+        """Make room for the next rows, too; threads look at them while others are learned."""
+        if len(self._at.powers) < ROOM:
+            self._looked_at = None
+            self._at = self._placed(self.known, np.ones(ROOM), {})
 
     def keep(self, rows: FirstRows | None) -> None:
         """Keep the rows so far, which are to be replayed; or none any more."""
@@ -209,40 +138,39 @@ class WorkingCommittee:
 
         If that is interrupted, it has to be done again.
         """
-        at = self._at
-        awake = np.flatnonzero(at.committee.awake)
-        for e, of_expert in zip(awake, at.engines, strict=True):
-            (prior,) = at.committee.feature_space.prior(at.committee.experts[e], None).states
-            for each in of_expert:
-                each.begin_anew(prior)
-        at.readdress()
+        self._at.readdress()  # of who has more room since it was interrupted
         self._looked_at = None
-        self._learn_apart(*rows, team)
-        self._powers[:] = 1.0
+        self._learn_apart(*rows, team, anew=True)
+        self._at.powers[:] = self._at.opinions.powers[:] = 1.0
 
-    def _learn_apart(self, inputs: Array, labels: Labels, powers: Array, team: Team) -> None:
-        """Let each expert learn rows; nothing is made of what they say."""
+    def _learn_apart(
+        self, inputs: Array, labels: Labels, powers: Array, team: Team, following: Array = NOTHING,
+        anew: bool = False,
+    ) -> int:  # fmt: skip
+        """Let each expert learn rows; nothing is made of what they say. Return where these are."""
         at, n = self._at, len(inputs)
-        if self._looked_at is not at.views:
-            team.do(self._looks(inputs, PARTS if team.n_threads > 1 else 1))
+        n_ahead = len(following) if len(at.powers) == ROOM else 0
+        start, seen_in = self._looked_at or (0, None)
+        if seen_in is not at.views:
+            start = 0
+            looking = at.who_looks(team, n)
+            looking.do(at.looks(inputs, 0, 1 if looking is ALONE else PARTS))
         self._looked_at = None
         at.opinions.observed[:n] = np.searchsorted(at.committee.classes, labels)
         if len(powers):
-            self._powers[:n] = powers
-        begin_rows(at.address, n)
-        team.do(partial(each.learn, n) for each in at.longest_first)
+            at.opinions.powers[:n] = at.powers[start : start + n] = powers
+        begin_rows(at.address, start, n)
+        engines = at.longest_first
+        tasks = [partial(each.learn_anew if anew else each.learn, n, start) for each in engines]
+        learning = at.who_learns(team, n, n_ahead)
+        ahead = BLOCK - start
+        if n_ahead and learning is not ALONE:
+            tasks += at.looks(following, ahead, PARTS)
+        learning.do(tasks)
         at.readdress()
-
-    def _looks(self, inputs: Array, n_parts: int) -> list[Callable[[], None]]:
-        """Write inputs of rows; return tasks that look at them, one for each part."""
-        at, n = self._at, len(inputs)
-        rows = at.views.inputs[:n]
-        width = min(rows.shape[1], inputs.shape[1])
-        rows[:, :width], rows[:, width:] = inputs[:, :width], 0.0
-        n_parts = n_parts if n > 2 * PARTS else 1
-        edges = [n * part // n_parts for part in range(n_parts + 1)]
-        looks = zip(edges[:-1], edges[1:], range(n_parts), strict=True)
-        return [partial(look_at_rows, at.address, *look) for look in looks]
+        if n_ahead and learning is not ALONE:
+            self._looked_at = ahead, at.views
+        return start
 
     def learn_row(self) -> bool:
         """Learn the row that was written; if that was interrupted, go on with it.
@@ -308,7 +236,7 @@ class WorkingCommittee:
     def become(self, change: Callable[[Committee], Committee]) -> None:
         """Change the committee in one step; whom the change leaves as they are stay in place."""
         known, engines = self._known()
-        self._at = self._placed(change(known), engines)
+        self._at = self._placed(change(known), self._at.powers, engines)
 
     def _trusted(self) -> Committee:
         """Return what has been learned of whom to trust; who was trusted may know more by now."""
@@ -341,7 +269,9 @@ class WorkingCommittee:
         each = zip(awake, self._at.engines, strict=True)
         return known, {id(known.posteriors[e]): of_expert for e, of_expert in each}
 
-    def _placed(self, committee: Committee, engines: Mapping[int, list[Engine]]) -> _Place:
+    def _placed(
+        self, committee: Committee, powers: Array, engines: Mapping[int, list[Engine]]
+    ) -> Workplace:
         before = self._at if engines else None
         awake: list[int] = np.flatnonzero(committee.awake).tolist()
         chosen = dict.fromkeys(committee.view(e) for e in awake)
@@ -352,7 +282,7 @@ class WorkingCommittee:
         views = (
             before.views
             if same and before is not None
-            else committee.feature_space.views(chosen, BLOCK)
+            else committee.feature_space.views(chosen, len(powers))
         )
         of_experts = []
         for e in awake:
@@ -362,13 +292,13 @@ class WorkingCommittee:
                 states = [copy_state(state) for state in _states(posterior)]
                 how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(state, how, rows, np.ones(BLOCK), self._powers, sure, alone=False)
+                    Engine(state, how, rows, np.ones(len(rows)), powers, sure, alone=False)
                     for state in states
                 ]
             elif not same:
                 kept = [each.moved(rows) for each in kept]
             of_experts.append(kept)
-        return _Place(committee, views, of_experts, self.numbers, self._powers)
+        return Workplace(committee, views, of_experts, self.numbers, powers)
 
 
 def _states(posterior: OneVsRest) -> list[State]:

@@ -40,13 +40,13 @@ def categories_of(column: Sequence[str]) -> Categories:
     >>> categories_of(["a", "", "b", "a"]).categories
     ['a', '', 'b']
     """
-    categories = list(column)
-    first: dict[str, int] = {}
-    for row, category in enumerate(categories):
-        first.setdefault(category, row)
-    places = {category: place for place, category in enumerate(first)}
-    which = np.fromiter(map(places.__getitem__, categories), np.int64, len(categories))
-    return Categories(list(first), list(first.values()), which)
+    categories, n = list(column), len(column)
+    # No loop of Python's own goes through the rows: most of a short row's time would be spent here.
+    distinct = [*dict.fromkeys(categories)]
+    first = dict(zip(reversed(categories), range(n - 1, -1, -1), strict=True))
+    places = {category: place for place, category in enumerate(distinct)}
+    which = np.fromiter(map(places.__getitem__, categories), np.int64, n)
+    return Categories(distinct, [first[category] for category in distinct], which)
 
 
 def allot(

@@ -272,10 +272,17 @@ def _categories(column: Any, label: Any, marks: Marks) -> Any:
     elif column.dtype.kind == "f" and column.dtype.itemsize < 8:
         column = column.astype(str)  # as a file has it: 0.1 rather than 0.10000000149011612
     values = column.tolist()
-    distinct = dict.fromkeys(value for value in values if type(value) is str)
-    texts = {text: category(text, marks) for text in distinct}
-    spelled = [texts[v] if type(v) is str else category(v, marks) for v in values]
+    if {*map(type, values)} == {str}:  # the usual case, in no loop of Python's own
+        texts = {text: category(text, marks) for text in dict.fromkeys(values)}
+        spelled = [*map(texts.__getitem__, values)]
+    else:
+        texts = {v: category(v, marks) for v in dict.fromkeys(filter(_is_text, values))}
+        spelled = [texts[v] if _is_text(v) else category(v, marks) for v in values]
     return np.array(spelled, dtype=object)
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
 
 
 def _numbers(column: Any, label: Any, marks: Marks) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from ctypes import addressof, c_char
+from functools import lru_cache
 from struct import Struct
 from typing import Any, TypeVar, cast
 
@@ -26,6 +27,8 @@ from numba.extending import (
     register_model,
 )
 from numba.np.arrayobj import make_array, populate_array
+
+from virtualvector.jit.alignment import lines_of
 
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
@@ -57,7 +60,11 @@ class StructTable:
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self._values = values
-        self._tables = [StructTable(value) for value in values if isinstance(value, tuple)]
+        lines = lines_of(values)
+        if lines is not None:
+            self._lines, self.address = lines, address_of(lines)
+            return
+        self._tables = [_table_of(value) for value in values if isinstance(value, tuple)]
         tables = iter(self._tables)
         words: list[int] = []
         for value in values:
@@ -79,6 +86,18 @@ class StructTable:
         other._lines[place] = _line_of(array)
         other.address = address_of(other._lines)
         return other
+
+
+_NUMBERS = frozenset({float, int})
+_table_of_numbers = lru_cache(maxsize=256)(lambda values, kinds: StructTable(values))
+
+
+def _table_of(values: tuple[Any, ...]) -> StructTable:
+    """Return a table; of nothing but numbers, which no kernel changes, the same for all alike."""
+    kinds = tuple(map(type, values))
+    if _NUMBERS.issuperset(kinds):
+        return _table_of_numbers(values, kinds)
+    return StructTable(values)
 
 
 class _TableOf(types.Type):

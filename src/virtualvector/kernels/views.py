@@ -129,7 +129,7 @@ def look(sight: Sight, start: int, stop: int, part: int) -> None:
     """
     n = sight.inputs.shape[1]
     clipped, phases = sight.clipped[part], sight.phases[part]
-    if stop - start == 1:
+    if start == 0 and stop == 1:
         different = 0
         for i in range(n):
             different += sight.inputs[0, i] != sight.last[i]
@@ -143,7 +143,8 @@ def look(sight: Sight, start: int, stop: int, part: int) -> None:
             project(_projection_at(sight.projections[p]).frequencies, clipped, phases[p])
         for v in range(sight.views.shape[0]):
             write_view(sight.inputs[t], phases, _view_at(sight.views[v]), t)
-    sight.is_known[0] = stop - start == 1
+    if start == 0:
+        sight.is_known[0] = stop == 1
 
 
 @compiled

@@ -87,14 +87,14 @@ def label_noise_of(ensemble: Ensemble, g: int) -> float:
 
 
 @compiled
-def write_sign(ensemble: Ensemble, g: int, t: int) -> None:
-    """Say whether row t is of the class that posterior g is about."""
+def write_sign(ensemble: Ensemble, g: int, start: int, t: int) -> None:
+    """Say whether row t, counted from ``start`` on, is of the class that posterior g is about."""
     is_it = ensemble.opinions.observed[t] == ensemble.positives[g]
     sign = 1.0 if is_it else -1.0
     if ensemble.of_low_rank[g]:
-        arguments_at(LowRankAddress(ensemble.posteriors[g])).signs[t] = sign
+        arguments_at(LowRankAddress(ensemble.posteriors[g])).signs[start + t] = sign
     else:
-        arguments_at(ensemble.posteriors[g]).signs[t] = sign
+        arguments_at(ensemble.posteriors[g]).signs[start + t] = sign
 
 
 @compiled
@@ -105,13 +105,13 @@ def write_opinion(ensemble: Ensemble, e: int, t: int) -> None:
 
 
 @compiled
-def gather_opinions(ensemble: Ensemble, n_rows: int) -> None:
-    """Write what experts said of rows before they learned them."""
+def gather_opinions(ensemble: Ensemble, start: int, n_rows: int) -> None:
+    """Write what experts said of rows, from ``start`` on, before they learned them."""
     n_posteriors = ensemble.margins.shape[0]
     for e in range(ensemble.firsts.shape[0] - 1):
         for t in range(n_rows):
             for k in range(n_posteriors):
-                ensemble.margins[k] = margin_of(ensemble, ensemble.firsts[e] + k, t)
+                ensemble.margins[k] = margin_of(ensemble, ensemble.firsts[e] + k, start + t)
             write_opinion(ensemble, e, t)
 
 
@@ -122,19 +122,19 @@ def look_at_rows(address: int, start: int, stop: int, part: int) -> None:
 
 
 @compiled
-def begin_rows(address: int, n_rows: int) -> None:
-    """Tell posteriors which rows are theirs."""
+def begin_rows(address: int, start: int, n_rows: int) -> None:
+    """Tell posteriors which rows, from ``start`` on, are theirs."""
     ensemble = _ensemble_at(address)
     for g in range(ensemble.posteriors.shape[0]):
         for t in range(n_rows):
-            write_sign(ensemble, g, t)
+            write_sign(ensemble, g, start, t)
 
 
 @compiled
-def end_rows(address: int, n_rows: int) -> None:
+def end_rows(address: int, start: int, n_rows: int) -> None:
     """Say what experts made of rows that all of them have learned; learn whom to trust."""
     ensemble = _ensemble_at(address)
-    gather_opinions(ensemble, n_rows)
+    gather_opinions(ensemble, start, n_rows)
     conclude(ensemble.opinions, n_rows, True)
     ensemble.progress[LEARNED] += n_rows
 
@@ -173,7 +173,7 @@ def learn_one_row(address: int) -> int:
         g = progress[TURN]
         if progress[LEFT] == g + 1:  # whoever should have seen to it was interrupted
             return g
-        write_sign(ensemble, g, 0)
+        write_sign(ensemble, g, 0, 0)
         if ensemble.of_low_rank[g]:
             other = arguments_at(LowRankAddress(ensemble.posteriors[g]))
             progress[BEFORE] = other.state.counts[ROWS]
@@ -189,7 +189,7 @@ def learn_one_row(address: int) -> int:
             progress[LEFT] = g + 1
             return g
         progress[TURN] = g + 1
-    gather_opinions(ensemble, 1)
+    gather_opinions(ensemble, 0, 1)
     conclude(ensemble.opinions, 1, True)
     progress[LEARNED] += 1
     progress[UNDER_WAY] = 0

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from virtualvector.jit.alignment import aligned_zeros
+from virtualvector.jit.alignment import Layout
 from virtualvector.jit.lanes import LANES
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.triangular import whole_vectors
@@ -114,15 +114,13 @@ def empty_low_rank_state(n_weights: int, settings: Settings, non_zeros: int = 0)
     check_settings(settings)
     check_low_rank(n_weights, settings)
     shapes = low_rank_shapes(n_weights, settings, non_zeros)
-    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in INTEGERS:
-        arrays[name] = arrays[name].view(np.int64)
-    rank = settings.rank
-    arrays["diagonal"][:] = 1.0
-    arrays["signs"][:rank] = 1.0
-    np.fill_diagonal(arrays["turns"][0], 1.0)
-    np.fill_diagonal(arrays["inner"][:rank, :rank], 1.0)
-    return LowRankState(**arrays)
+    layout: Layout[LowRankState] = Layout(LowRankState, shapes, INTEGERS)
+    state, rank = layout.zeros(), settings.rank
+    state.diagonal[:] = 1.0
+    state.signs[:rank] = 1.0
+    np.fill_diagonal(state.turns[0], 1.0)
+    np.fill_diagonal(state.inner[:rank, :rank], 1.0)
+    return state
 
 
 def low_rank_shapes(
@@ -299,10 +297,8 @@ def make_low_rank_workspace(
         "other_basis": (rank, m),
         "row": (width,),
     } | scratch_over_points(c, settings)
-    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in _SCRATCH_INTEGERS:
-        arrays[name] = arrays[name].view(np.int64)
-    return LowRankWorkspace(**arrays)
+    layout: Layout[LowRankWorkspace] = Layout(LowRankWorkspace, shapes, _SCRATCH_INTEGERS)
+    return layout.zeros()
 
 
 class LowRankArguments(NamedTuple):

@@ -15,12 +15,11 @@ keep margins apart, the limit is twice as many points. Arrays of the other space
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from virtualvector.jit import alignment
-from virtualvector.jit.alignment import aligned_zeros
+from virtualvector.jit.alignment import Layout, clear
 from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points
@@ -94,6 +93,27 @@ def empty_state(
     ((11, 3), (0, 0), (3, 3))
     """
     check_settings(settings)
+    state = layout_at_first(n_weights, settings, capacity, margin_space).zeros()
+    _write_ones(state)
+    return state
+
+
+def begin_anew(state: State) -> None:
+    """Make a state the prior again, in its own memory."""
+    clear(state)
+    _write_ones(state)
+
+
+def _write_ones(state: State) -> None:
+    for factor in (state.factor, state.weight_factor):
+        factor.reshape(-1)[:: len(factor) + 1] = 1.0
+
+
+@lru_cache(maxsize=512)
+def layout_at_first(
+    n_weights: int, settings: Settings, capacity: int = 64, margin_space: bool | None = None
+) -> Layout[State]:
+    """Return where the arrays of a prior are."""
     d = n_weights
     c = min(capacity, most_points(settings))
     if margin_space is None:
@@ -110,12 +130,7 @@ def empty_state(
         "weight_factor": (in_weights, in_weights),
         "distances": (merging, merging),
     } | shapes_over_points(c, in_margins)
-    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("row_numbers", "counts"):
-        arrays[name] = arrays[name].view(np.int64)
-    for name in ("factor", "weight_factor"):
-        np.fill_diagonal(arrays[name], 1.0)
-    return State(**arrays)
+    return Layout(State, shapes, ("row_numbers", "counts"))
 
 
 def shapes_over_points(capacity: int, in_margins: int) -> dict[str, tuple[int, ...]]:

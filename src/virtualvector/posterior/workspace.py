@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.jit.alignment import aligned_zeros
+from virtualvector.jit.alignment import Layout
 from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.triangular import whole_vectors
@@ -57,7 +58,11 @@ class Workspace(NamedTuple):
 
 def make_workspace(state: State, settings: Settings) -> Workspace:
     """Return scratch memory that fits the state."""
-    c, d = state.points.shape
+    return _layout_of_scratch(*state.points.shape, settings).zeros()
+
+
+@lru_cache(maxsize=512)
+def _layout_of_scratch(c: int, d: int, settings: Settings) -> Layout[Workspace]:
     shapes: dict[str, tuple[int, ...]] = {
         "vector": (d,),
         "product": (d,),
@@ -68,10 +73,7 @@ def make_workspace(state: State, settings: Settings) -> Workspace:
         "deferred_step": (1,),
         "cached_row": (d,),
     } | scratch_over_points(c, settings)
-    arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
-    for name in ("pairs", "n_pairs", "candidates", "unfinished"):
-        arrays[name] = arrays[name].view(np.int64)
-    return Workspace(**arrays)
+    return Layout(Workspace, shapes, ("pairs", "n_pairs", "candidates", "unfinished"))
 
 
 def scratch_over_points(capacity: int, settings: Settings) -> dict[str, tuple[int, ...]]:
@@ -115,16 +117,15 @@ class Events(NamedTuple):
 
 def no_events(n_rows: int) -> Events:
     """Return empty records for so many rows."""
-    return Events(
-        margin=np.zeros(n_rows),
-        log_probability=np.zeros(n_rows),
-        event=np.zeros(n_rows, np.int64),
-        lost_row=np.full(n_rows, -1, np.int64),
-        divergence_lost=np.zeros(n_rows),
-        precision=np.zeros(n_rows),
-        shift=np.zeros(n_rows),
-        sweeps=np.zeros(n_rows, np.int64),
-    )
+    events = _layout_of_events(n_rows).zeros()
+    events.lost_row[:] = -1
+    return events
+
+
+@lru_cache(maxsize=8)
+def _layout_of_events(n_rows: int) -> Layout[Events]:
+    shapes = dict.fromkeys(Events._fields, (n_rows,))
+    return Layout(Events, shapes, ("event", "lost_row", "sweeps"))
 
 
 class KernelArguments(NamedTuple):
