@@ -1,22 +1,24 @@
 """Who takes requests asks who answers, in another process: over a pair of sockets, many at a time.
 
 A question is a path and a body, a reply a status and a body; both have a number, and replies come
-in any order. Questions are sent at once, so that both processes have something to do; replies of
-one turn of the loop go in one write.
+in any order. Questions are sent at once, so that both processes have something to do; those that
+have come meanwhile are answered together, and their replies go in one write.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from struct import Struct
-from typing import cast
+from typing import Protocol, cast
 
 from virtualvector.serve.answering import PATHS, Answers, Reply
+from virtualvector.serve.learning import TOGETHER
 
 # Bytes that follow, the number, and the place of a path, or a status.
 _HEAD = Struct("<IQH")
+_PREDICT = PATHS.index("/predict")
 _STOP = 0  # the number of a reply that nobody has asked for: take no more requests
 
 
@@ -108,28 +110,53 @@ class Asking(_End):
                 reply.set_result((status, body))
 
 
+class AnswersTogether(Answers, Protocol):
+    """Who answers, in this process: to several requests at once."""
+
+    def answer_together(self, bodies: Sequence[bytes]) -> list[Reply | Awaitable[Reply]]:
+        """Return what is answered at /predict to each, at once or later."""
+
+
 class Telling(_End):
     """The end of who answers."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: AnswersTogether) -> None:
         super().__init__()
         self._answers = answers
         self._tasks: set[asyncio.Task[None]] = set()
         self._going: list[bytes] = []
 
     def data_received(self, data: bytes) -> None:
-        """Begin to answer."""
+        """Answer, or begin to."""
+        asked: list[tuple[int, bytes]] = []
         for number, place, body in self.came(data):
-            task = self._loop.create_task(self._tell(number, PATHS[place], body))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            if place == _PREDICT:
+                asked.append((number, body))
+            else:
+                self._begin(number, self._answers.answer(PATHS[place], body))
+        # A turn of the loop for each few: replies to the first need not wait for the last.
+        for start in range(0, len(asked), TOGETHER):
+            self._loop.call_soon(self._answer, asked[start : start + TOGETHER])
 
     def stop(self) -> None:
         """Ask for no more requests; those under way are still answered."""
         self._send(framed(_STOP, 0, b""))
 
-    async def _tell(self, number: int, path: str, body: bytes) -> None:
-        self._send(framed(number, *await self._answers.answer(path, body)))
+    def _answer(self, asked: list[tuple[int, bytes]]) -> None:
+        replies = self._answers.answer_together([body for _, body in asked])
+        for (number, _), reply in zip(asked, replies, strict=True):
+            if isinstance(reply, tuple):
+                self._send(framed(number, *reply))
+            else:
+                self._begin(number, reply)
+
+    def _begin(self, number: int, reply: Awaitable[Reply]) -> None:
+        task = self._loop.create_task(self._tell(number, reply))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tell(self, number: int, reply: Awaitable[Reply]) -> None:
+        self._send(framed(number, *await reply))
 
     def _send(self, data: bytes) -> None:
         if not self._going:
