@@ -248,6 +248,11 @@ def test_every_answer_has_strict_headers(client):
         assert headers["referrer-policy"] == "no-referrer"
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
+    headers = client.post("/predict", json={"row": ROWS[0]}).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "content-security-policy" in client.post("/predict", json={}).headers
 
 
 def test_metrics_are_what_prometheus_reads(client):

@@ -20,13 +20,18 @@ POSTED = ("/predict", *WRITING)
 PATHS = {*OPEN, *POSTED, "/model", "/figures", "/events", "/metrics", "/openapi.json"}
 SHORTEST_TOKEN = 16  # characters
 
+# Of all answers.
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+# Of all that a browser may show as a page: not of data that was asked for by POST.
+_HEADERS_OF_PAGES = [
+    *_HEADERS,
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -118,7 +123,9 @@ class Gate:
             nonlocal status, is_begun
             if message["type"] == "http.response.start":
                 status, is_begun = message["status"], True
-                message["headers"] = [*message["headers"], *_HEADERS]
+                is_data = scope["method"] == "POST" and status == 200
+                more = _HEADERS if is_data else _HEADERS_OF_PAGES
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         self._n_open += 1

@@ -1,8 +1,8 @@
 """Who takes requests asks who answers, in another process: over a pair of sockets, many at a time.
 
 A question is a path and a body, a reply a status and a body; both have a number, and replies come
-in any order. Questions are sent at once, so that both processes have something to do; those that
-have come meanwhile are answered together, and their replies go in one write.
+in any order. What there is to send after a turn of the loop goes in one write; questions that have
+come by then are answered together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from struct import Struct
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 from virtualvector.serve.answering import PATHS, Answers, Reply
 from virtualvector.serve.learning import TOGETHER
@@ -20,6 +20,39 @@ from virtualvector.serve.learning import TOGETHER
 _HEAD = Struct("<IQH")
 _PREDICT = PATHS.index("/predict")
 _STOP = 0  # the number of a reply that nobody has asked for: take no more requests
+
+
+class OneWrite:
+    """Sends what is written in a turn of the loop at once: a call of the system for all of it.
+
+    Parameters
+    ----------
+    transport : asyncio.WriteTransport
+        Which sends it; has all that is asked for beside.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport, self._going = transport, list[bytes]()
+        self._loop = asyncio.get_running_loop()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send something soon, if there is still somebody to read it."""
+        if not self._going:
+            self._loop.call_soon(self._flush)
+        self._going.append(data)
+
+    def close(self) -> None:
+        """Send what there is, and end."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        going, self._going = self._going, []
+        if going and not self._transport.is_closing():
+            self._transport.write(b"".join(going))
 
 
 class _End(asyncio.Protocol):
@@ -38,7 +71,7 @@ class _End(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
-        self._transport = cast("asyncio.WriteTransport", transport)
+        self._transport = OneWrite(transport)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Take notice of the end."""
@@ -61,10 +94,9 @@ class _End(asyncio.Protocol):
             start = stop
         del self._came[:start]
 
-    def write(self, data: bytes) -> None:
-        """Send something, if there is still somebody to read it."""
-        if not self._transport.is_closing():
-            self._transport.write(data)
+    def send(self, number: int, what: int, body: bytes) -> None:
+        """Send a path or a status, and a body, under a number."""
+        self._transport.write(framed(number, what, body))
 
 
 def framed(number: int, what: int, body: bytes) -> bytes:
@@ -93,7 +125,7 @@ class Asking(_End):
         reply: asyncio.Future[Reply] = self._loop.create_future()
         self._waiting[number] = reply
         try:
-            self.write(framed(number, PATHS.index(path), body))
+            self.send(number, PATHS.index(path), body)
             return await reply
         finally:
             del self._waiting[number]
@@ -124,7 +156,6 @@ class Telling(_End):
         super().__init__()
         self._answers = answers
         self._tasks: set[asyncio.Task[None]] = set()
-        self._going: list[bytes] = []
 
     def data_received(self, data: bytes) -> None:
         """Answer, or begin to."""
@@ -140,13 +171,13 @@ class Telling(_End):
 
     def stop(self) -> None:
         """Ask for no more requests; those under way are still answered."""
-        self._send(framed(_STOP, 0, b""))
+        self.send(_STOP, 0, b"")
 
     def _answer(self, asked: list[tuple[int, bytes]]) -> None:
         replies = self._answers.answer_together([body for _, body in asked])
         for (number, _), reply in zip(asked, replies, strict=True):
             if isinstance(reply, tuple):
-                self._send(framed(number, *reply))
+                self.send(number, *reply)
             else:
                 self._begin(number, reply)
 
@@ -156,13 +187,4 @@ class Telling(_End):
         task.add_done_callback(self._tasks.discard)
 
     async def _tell(self, number: int, reply: Awaitable[Reply]) -> None:
-        self._send(framed(number, *await reply))
-
-    def _send(self, data: bytes) -> None:
-        if not self._going:
-            self._loop.call_soon(self._flush)
-        self._going.append(data)
-
-    def _flush(self) -> None:
-        going, self._going = self._going, []
-        self.write(b"".join(going))
+        self.send(number, *await reply)
