@@ -146,7 +146,10 @@ class Service:
         """Check rows, and predict them; many of them where others need not wait for it."""
         if len(rows) > FEW:
             return await asyncio.to_thread(lambda: self._say(self.form.check(rows), ids))
-        return self._say(self.form.check(rows), ids)
+        checked = self.form.check(rows)
+        if not isinstance(checked.table, np.ndarray):
+            return self._say(checked, ids)
+        return checked, *self.predict_together(checked.values, ids)
 
     def _say(
         self, checked: Checked, ids: Sequence[str | None]
