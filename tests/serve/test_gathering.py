@@ -162,6 +162,34 @@ def test_answers_that_nobody_waits_for_are_durable_soon_and_take_labels(store):
     assert store.counts()["answers"] == 4  # a stop writes what is left
 
 
+def test_what_nobody_waits_for_gathers_again_while_others_are_written(store, monkeypatch):
+    """However long a transaction takes, it is not followed by one for each row that came."""
+    monkeypatch.setattr("virtualvector.serve.writer.GATHER", 0.2)
+    sizes, write = [], store.write
+
+    async def run():
+        writer = Writer(store)
+
+        def slowly(entries):
+            sizes.append(len(entries))
+            if len(sizes) == 1:  # one more comes meanwhile
+                came = threading.Event()
+                writer._loop.call_soon_threadsafe(lambda: (writer.keep([entry("bb")]), came.set()))
+                assert came.wait(10)
+            return write(entries)
+
+        monkeypatch.setattr(store, "write", slowly)
+        writer.start()
+        await writer.submit([entry("a")])
+        writer.keep([entry("ccc")])
+        await asyncio.to_thread(until, lambda: len(sizes) == 2)
+        await asyncio.to_thread(writer.stop)
+
+    asyncio.run(run())
+    assert sizes == [1, 2]
+    assert store.counts()["answers"] == 3
+
+
 @pytest.mark.parametrize("fails", ["before", "after"])
 def test_they_are_written_once_when_a_store_comes_back(store, fails, monkeypatch):
     """Whether a transaction that failed was carried out is not known: both have to end well."""

@@ -185,21 +185,33 @@ class Gate:
         most, announced = self._limits.body, headers.get(b"content-length", b"0")
         if announced.isdigit() and len(announced) < 20 and int(announced) > most:
             raise _too_long(most)
-        parts, size = [], 0
+        parts, size, is_late, task = [], 0, False, asyncio.current_task()
+        assert task is not None
+
+        def end() -> None:
+            nonlocal is_late
+            is_late = True
+            task.cancel()
+
+        # As asyncio.timeout does it, at a third of the cost: this is done for every request.
+        timer = asyncio.get_running_loop().call_later(self._limits.seconds, end)
         try:
-            async with asyncio.timeout(self._limits.seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise Refused(400, "found half a body.")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise _too_long(most)
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
-        except TimeoutError:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Refused(400, "found half a body.")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    raise _too_long(most)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+        except asyncio.CancelledError:
+            if not is_late or task.uncancel() > 0:  # someone else wants it to end
+                raise
             raise Refused(408, "found a body that comes too slowly.") from None
+        finally:
+            timer.cancel()
 
 
 def _too_long(most: int) -> Refused:
