@@ -92,6 +92,20 @@ def test_predictions_and_measures_are_those_of_the_model_in_python(vvm):
     assert json.loads(Path("e.json").read_text())["error"] == pytest.approx(error)
 
 
+def test_a_service_of_texts_is_refused_in_one_line_and_leaves_nothing_behind(vvm):
+    pytest.importorskip("sqlalchemy")
+    write("a.csv", products(60))
+    assert vvm("learn", "a.csv", "--text", "review", *QUICK, "--model", "m.vvm").code == 0
+    before = sorted(path.name for path in Path().iterdir())
+    done = vvm("serve", "--model", "m.vvm", "--port", "0")
+    assert done.code == 2
+    assert done.err.splitlines() == [
+        "vvm: m.vvm: found a model of texts or sparse rows, which is not served yet; expected one "
+        "of numbers, categories and times. vvm predict takes this one."
+    ]
+    assert sorted(path.name for path in Path().iterdir()) == before
+
+
 def test_a_run_over_texts_that_was_cut_short_goes_on_to_the_same_bytes(vvm):
     rows = products()
     write("a.csv", rows)

@@ -3,19 +3,29 @@
 import asyncio
 import json
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.serve.conftest import row_text, until
 from virtualvector import AutoVVMClassifier
-from virtualvector.serve.gathering import Gathering
+from virtualvector.serve.answering import Answering
+from virtualvector.serve.bodies import Limits
 from virtualvector.serve.learning import MANY, Learned
 from virtualvector.serve.monitor import Monitor
-from virtualvector.serve.rows import Checked
+from virtualvector.serve.rows import RowFormat
+from virtualvector.serve.service import Service
 from virtualvector.serve.store import Entry, Outcome, Store, StoreLost
 from virtualvector.serve.texts import compact, parsed
 from virtualvector.serve.writer import MOST_PENDING, Overloaded, Writer
+from virtualvector.streams import Column
+
+NAMES = ("a", "b", "c")
+
+
+def table_of(rows):
+    return dict(zip(NAMES, rows.T, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -24,51 +34,8 @@ def taught():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(130, 3))
     labels = np.where(rows[:, 0] * rows[:, 1] + 0.3 * rows[:, 2] > 0.0, "yes", "no")
-    model = AutoVVMClassifier(random_state=0).fit(rows[:90], labels[:90])
+    model = AutoVVMClassifier(random_state=0).fit(table_of(rows[:90]), labels[:90])
     return model, rows[90:]
-
-
-def test_requests_that_come_together_are_each_told_what_they_would_be_alone(taught):
-    model, rows = taught
-    example = Checked([[0.0] * 3], np.zeros((1, 3)), [])
-    learned = Learned(model, None, 0, Monitor()).ready(example)
-    sizes = [1, 2, 1, 3, 1, 8, 1, 1, 4, 8, 2, 8]  # in all 40: more than are predicted at a time
-    starts = np.cumsum([0, *sizes])
-
-    async def ask():
-        gathering = Gathering(lambda: learned)
-        parts = [rows[start : start + n] for start, n in zip(starts, sizes, strict=False)]
-        return [
-            await asyncio.gather(*map(gathering.predict, some))
-            for some in (parts, parts[:1], parts[:MANY])
-        ]
-
-    every, first, few = asyncio.run(ask())
-    alone = [model.predict_proba(row[np.newaxis])[0].tolist() for row in rows]
-    assert [row for said in every for row in said.probabilities] == alone
-    assert [row for said in first for row in said.probabilities] == alone[: sizes[0]]
-    assert [row for said in few for row in said.probabilities] == alone[: starts[MANY]]
-    assert all(said.learned is learned for said in every)
-
-
-def test_who_gives_up_takes_nobody_along(taught):
-    model, rows = taught
-
-    async def ask():
-        gathering = Gathering(lambda: Learned(model, None, 0, Monitor()))
-        asked = [asyncio.ensure_future(gathering.predict(rows[k : k + 1])) for k in range(3)]
-        await asyncio.sleep(0)
-        asked[1].cancel()
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    one, gone, other = asyncio.run(ask())
-    assert isinstance(gone, asyncio.CancelledError)
-    for said, k in ((one, 0), (other, 2)):
-        assert said.probabilities == model.predict_proba(rows[k : k + 1]).tolist()
-
-
-def entry(own, **more):
-    return Entry(own, 1.0, row_text(len(own)), '{"no":0.4,"yes":0.6}', is_new=True)._replace(**more)
 
 
 @pytest.fixture
@@ -76,6 +43,102 @@ def store(address):
     store = Store(address).begun(b"a model", ["x"])
     yield store
     store.close()
+
+
+@pytest.fixture
+def answering(taught, store):
+    """Return what answers with that model, once it has begun."""
+    model, _ = taught
+    columns = [Column(name, False) for name in NAMES]
+    learned = Learned(model, None, 0, Monitor()).ready(RowFormat(columns).example)
+    learner = SimpleNamespace(snapshot=learned)
+    return Answering(Service(learner, RowFormat(columns), store), Limits(rows=3))
+
+
+def body_of(row, **more):
+    return json.dumps({"row": dict(zip(NAMES, row, strict=True))} | more).encode()
+
+
+def answered(answering, *turns):
+    """Return what is said to requests, those of each turn at the same time."""
+
+    async def ask():
+        answering.service.writer.start()
+        said = []
+        for bodies in turns:
+            replies = answering.answer_together(bodies)
+            said += [each if isinstance(each, tuple) else await each for each in replies]
+        await asyncio.to_thread(answering.service.writer.stop)
+        return said
+
+    return [(status, json.loads(body)) for status, body in asyncio.run(ask())]
+
+
+@pytest.mark.parametrize("n_together", [1, MANY - 1, MANY, 40])
+def test_requests_that_come_together_are_each_told_what_they_would_be_alone(
+    taught, answering, store, n_together
+):
+    model, rows = taught
+    ids = [f"own {k}" if k % 3 == 0 else None for k in range(40)]
+    bodies = [
+        body_of(row) if own is None else body_of(row, id=own)
+        for row, own in zip(rows.tolist(), ids, strict=True)
+    ]
+    turns = [bodies[k : k + n_together] for k in range(0, 40, n_together)]
+    said = answered(answering, *turns)
+    alone = [model.predict_proba(table_of(row[np.newaxis]))[0] for row in rows]
+    for (status, answer), own, expected in zip(said, ids, alone, strict=True):
+        assert status == 200
+        assert list(answer["probabilities"].values()) == expected.tolist()
+        assert answer["label"] == model.classes_[expected.argmax()]
+        assert (answer["learned"], answer["kept"]) == (0, True)
+        assert own is None or answer["id"] == own
+    assert store.counts()["answers"] == 40
+    with store._engine.connect() as connection:
+        known = store._known(connection, {answer["id"] for _, answer in said})
+    for (_, answer), row in zip(said, rows.tolist(), strict=True):
+        assert json.loads(known[answer["id"]].row) == row
+        assert json.loads(known[answer["id"]].predicted) == answer["probabilities"]
+
+
+def test_who_asks_for_something_else_takes_nobody_along(taught, answering):
+    _, rows = taught
+    row = rows[0].tolist()
+    several = {"rows": [dict(zip(NAMES, row, strict=True))]}
+    requests = {
+        body_of(row): 200,
+        b"{": 400,
+        body_of([1.0, "x", 2.0]): 422,
+        body_of([1.0, None, 2.0]): 200,
+        body_of([True, 1.0, 2.0]): 422,
+        body_of(row, id=""): 422,
+        body_of(row, label="no"): 422,
+        b'{"row": 1}': 422,
+        b'{"row": {"a": 1}}': 422,
+        json.dumps(several).encode(): 200,
+        json.dumps({"rows": several["rows"] * 4}).encode(): 413,
+        json.dumps({"row": several["rows"][0] | {"more": 1}}).encode(): 200,
+        b"": 400,
+    }
+    said = answered(answering, list(requests))
+    assert [status for status, _ in said] == list(requests.values())
+    (first, *_, listed, _, more, _) = (body for _, body in said)
+    assert [each | {"id": first["id"]} for each in listed["answers"]] == [first]
+    assert more == first | {"id": more["id"], "left_out": ["more"]}
+
+
+def test_a_row_under_an_id_that_another_has_is_refused_and_the_same_is_told_again(
+    taught, answering
+):
+    _, rows = taught
+    one, other = (body_of(row, id="a") for row in rows[:2].tolist())
+    (_, first), (_, again), (status, _) = answered(answering, [one], [one], [other])
+    assert first == again
+    assert status == 409
+
+
+def entry(own, **more):
+    return Entry(own, 1.0, row_text(len(own)), '{"no":0.4,"yes":0.6}', is_new=True)._replace(**more)
 
 
 def test_answers_that_nobody_waits_for_are_durable_soon_and_take_labels(store):
@@ -97,6 +160,34 @@ def test_answers_that_nobody_waits_for_are_durable_soon_and_take_labels(store):
     assert found.outcome is Outcome.ACCEPTED
     assert counts == {"answers": 3, "waiting": 2, "conflicts": 0}
     assert store.counts()["answers"] == 4  # a stop writes what is left
+
+
+def test_what_nobody_waits_for_gathers_again_while_others_are_written(store, monkeypatch):
+    """However long a transaction takes, it is not followed by one for each row that came."""
+    monkeypatch.setattr("virtualvector.serve.writer.GATHER", 0.2)
+    sizes, write = [], store.write
+
+    async def run():
+        writer = Writer(store)
+
+        def slowly(entries):
+            sizes.append(len(entries))
+            if len(sizes) == 1:  # one more comes meanwhile
+                came = threading.Event()
+                writer._loop.call_soon_threadsafe(lambda: (writer.keep([entry("bb")]), came.set()))
+                assert came.wait(10)
+            return write(entries)
+
+        monkeypatch.setattr(store, "write", slowly)
+        writer.start()
+        await writer.submit([entry("a")])
+        writer.keep([entry("ccc")])
+        await asyncio.to_thread(until, lambda: len(sizes) == 2)
+        await asyncio.to_thread(writer.stop)
+
+    asyncio.run(run())
+    assert sizes == [1, 2]
+    assert store.counts()["answers"] == 3
 
 
 @pytest.mark.parametrize("fails", ["before", "after"])

@@ -1,5 +1,6 @@
 """What clients see."""
 
+import asyncio
 import json
 import math
 
@@ -9,7 +10,8 @@ import pytest
 import virtualvector
 from tests.serve.conftest import learn_all, rows_of, until
 from virtualvector.serve.bodies import Limits
-from virtualvector.serve.gate import tokens_in
+from virtualvector.serve.gate import Gate, tokens_in
+from virtualvector.serve.metrics import Latency
 
 ROWS, LABELS = rows_of(40, seed=1)
 READ, WRITE = "r" * 20, "w" * 20
@@ -240,6 +242,31 @@ def test_a_rate_is_kept(serving):
     assert 429 in said
 
 
+def test_a_body_that_comes_too_slowly_is_refused_and_who_is_ended_ends():
+    head = [(b"host", b"testserver"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": head}
+
+    async def ask(seconds, is_ended):
+        parts, sent = [{"type": "http.request", "body": b"{", "more_body": True}], []
+
+        async def receive():
+            return parts.pop() if parts else await asyncio.sleep(60)
+
+        async def send(message):
+            sent.append(message)
+
+        gate = Gate(None, Limits(seconds=seconds), None, ("testserver",), Latency())
+        asked = asyncio.ensure_future(gate(dict(scope), receive, send))
+        await asyncio.sleep(0)
+        if is_ended:
+            asked.cancel()
+        await asyncio.wait([asked])
+        return asked.cancelled(), [message.get("status") for message in sent]
+
+    assert asyncio.run(ask(0.01, is_ended=False)) == (False, [408, None])
+    assert asyncio.run(ask(60.0, is_ended=True)) == (True, [])
+
+
 def test_every_answer_has_strict_headers(client):
     for path in ("/", "/model", "/nothing"):
         headers = client.get(path).headers
@@ -248,6 +275,11 @@ def test_every_answer_has_strict_headers(client):
         assert headers["referrer-policy"] == "no-referrer"
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
+    headers = client.post("/predict", json={"row": ROWS[0]}).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "content-security-policy" in client.post("/predict", json={}).headers
 
 
 def test_metrics_are_what_prometheus_reads(client):

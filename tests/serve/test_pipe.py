@@ -19,7 +19,7 @@ from tests.serve.conftest import rows_of, until
 from virtualvector.serve.answering import PATHS, Answering
 from virtualvector.serve.bodies import Limits
 from virtualvector.serve.client import Client
-from virtualvector.serve.pipe import Asking, Telling, framed
+from virtualvector.serve.pipe import Asking, OneWrite, Telling, framed
 from virtualvector.serve.store import Store
 
 ROWS, LABELS = rows_of(30, seed=3)
@@ -38,6 +38,10 @@ class Echo:
         for _ in range(self.left):
             await asyncio.sleep(0)
         return 200 + PATHS.index(path), body[::-1]
+
+    def answer_together(self, bodies):
+        at_once = (200 + PATHS.index("/predict"), bodies[0][::-1])
+        return [at_once, *(self.answer("/predict", body) for body in bodies[1:])]
 
 
 @asynccontextmanager
@@ -90,6 +94,37 @@ def test_who_gives_up_takes_nobody_along_and_a_stop_is_told():
             return replies, asking.is_stopping, asking._waiting
 
     assert asyncio.run(ask()) == ([(200, b"ba")] * 2, True, {})
+
+
+def test_what_is_written_in_a_turn_goes_at_once_and_before_the_end():
+    class Transport:
+        def __init__(self):
+            self.sent, self.is_over = [], False
+
+        def write(self, data):
+            assert not self.is_over
+            self.sent.append(data)
+
+        def close(self):
+            self.is_over = True
+
+        def is_closing(self):
+            return self.is_over
+
+    async def run():
+        transport = Transport()
+        one = OneWrite(transport)
+        one.write(b"head ")
+        one.write(b"body")
+        assert transport.sent == []
+        await asyncio.sleep(0)
+        one.write(b"last")
+        one.close()
+        one.write(b"nobody reads it")
+        await asyncio.sleep(0)
+        return transport.sent, one.is_closing()
+
+    assert asyncio.run(run()) == ([b"head body", b"last"], True)
 
 
 def test_a_fault_is_told_by_its_kind_and_nothing_of_a_row():

@@ -15,7 +15,7 @@ from virtualvector.auto.workplace import opinions_of
 from virtualvector.concurrency import Team
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.opinions import Opinions, conclude_at
-from virtualvector.posterior import WHOLE
+from virtualvector.posterior import WHOLE, ensemble, write_each_probabilities
 from virtualvector.types import Array, Labels
 
 AT_ONCE = 8 * BLOCK  # rows that are looked at before they are predicted; bounds the memory
@@ -62,27 +62,51 @@ class Panel:
         self._n_rows, self._n_classes = n_rows, len(committee.classes)
         self._views = committee.feature_space.views(views, n_rows)
         self._opinions = opinions_of(committee, n_rows)
-        self._table = StructTable(self._opinions)
-        self._experts = [
-            (view, committee.posteriors[e].predicting())
-            for e, view in zip(awake, views, strict=True)
+        self._rows = [self._views.rows[view] for view in views]
+        posteriors = [committee.posteriors[e] for e in awake]
+        self._noises = [each.settings.label_noise for each in posteriors]
+        self._predictors = [
+            each.predictors(rows) for each, rows in zip(posteriors, self._rows, strict=True)
         ]
+        self._of_opinions = StructTable(self._opinions)
+        self._table = self._for_all()
+
+    def _for_all(self) -> StructTable | None:
+        """Return what one kernel needs for all experts; None if that cannot do it."""
+        addresses = [[each.address for each in of_expert] for of_expert in self._predictors]
+        if any(None in of_expert for of_expert in addresses):
+            return None
+        places = np.array(addresses, np.int64)
+        n_margins = places.shape[1]
+        room = np.zeros((n_margins, self._n_rows)), np.zeros(n_margins)
+        table = ensemble.Panel(
+            self._views.table, self._opinions, places, np.array(self._noises), *room
+        )
+        return StructTable(table)
 
     def predict(self, inputs: Array) -> Array:
         """Return the mixed probability of each class, for rows whose inputs have room."""
-        n, views, opinions = self._n_rows, self._views, self._opinions
+        n, views = self._n_rows, self._views
         width = min(inputs.shape[1], views.inputs.shape[1])
         predicted = np.empty((len(inputs), self._n_classes))
         for start in range(0, len(inputs), n):
             some = inputs[start : start + n, :width]
             size = len(some)
             views.inputs[:size, :width] = some
-            seen = views.look(size)
-            for place, (view, write_probabilities) in enumerate(self._experts):
-                write_probabilities(seen[view][:size], opinions.of_experts[place, :size])
-            conclude_at(self._table.address, size, False)
-            predicted[start : start + size] = opinions.predicted[:size]
+            if self._table is None or not ensemble.predict_rows(self._table.address, size):
+                self._ask_each(size)
+            predicted[start : start + size] = self._opinions.predicted[:size]
         return predicted
+
+    def _ask_each(self, n_rows: int) -> None:
+        """Write what is said of the first rows: some experts have to do more than predict."""
+        self._views.look(n_rows)
+        for e, predictors in enumerate(self._predictors):
+            rows = self._rows[e][:n_rows]
+            margins = np.array([predictor.margins(rows) for predictor in predictors])
+            out = self._opinions.of_experts[e, :n_rows]
+            write_each_probabilities(np.ascontiguousarray(margins.T), self._noises[e], out)
+        conclude_at(self._of_opinions.address, n_rows, False)
 
 
 def learn(

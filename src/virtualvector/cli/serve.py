@@ -174,11 +174,10 @@ def service_of(model: Path, address: str | None, keeping: Keeping) -> Service:
     from virtualvector.serve.learner import Learner, Upkeep
     from virtualvector.serve.schema import store_beside
     from virtualvector.serve.service import Service
-    from virtualvector.serve.store import Store, StoreLost
+    from virtualvector.serve.store import StoreLost
 
     try:
-        store = Store(address or store_beside(model))
-        served = of_service(model, store)
+        served = of_service(model, address or store_beside(model))
     except StoreLost as error:
         raise BadInput(f"--store: cannot be opened: {error}.") from error
     days = keeping.keep_days
@@ -188,8 +187,8 @@ def service_of(model: Path, address: str | None, keeping: Keeping) -> Service:
         None if days is None else days * DAY,
         keeping.keep_rows,
     )
-    learner = Learner(served.learned, served.form, store, served.saving_to(model), upkeep)
-    return Service(learner, served.form, store, served.new_classes)
+    learner = Learner(served.learned, served.form, served.store, served.saving_to(model), upkeep)
+    return Service(learner, served.form, served.store, served.new_classes)
 
 
 def _answer(

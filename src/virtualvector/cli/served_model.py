@@ -46,10 +46,11 @@ class ServedModel(NamedTuple):
         return save
 
 
-def of_service(path: Path, store: Store) -> ServedModel:
+def of_service(path: Path, address: str) -> ServedModel:
     """Return the model of a file that goes on with a store, or begins it."""
     checkpoint, names = _taken_up(path)
     contents = read_file(path)
+    store = Store(address)  # none is made for a model that is refused
     store.begun(contents, names)
     notes, base = checkpoint.store, store.base
     if notes is None or notes.get("id") != store.id:
@@ -104,7 +105,7 @@ def _taken_up(path: Path) -> tuple[Checkpoint, list[str]]:
     if isinstance(checkpoint.progress.model, WideVVMClassifier):
         raise BadInput(
             f"{path}: found a model of texts or sparse rows, which is not served yet; expected one "
-            "of a committee."
+            "of numbers, categories and times. vvm predict takes this one."
         )
     about = persistence.read_header(path)["about"] or {}
     notes = about.get("store")

@@ -100,18 +100,35 @@ def _plus_four(x: Four, y: Four) -> Four:
 
 
 @ordered
+def _residue_of_four(
+    a: Array, b: Array, c: Array, d: Array, tile: Array, whole: int, first: int
+) -> Four:
+    """One of eight parts of the inner products of four vectors with the rows of a tile."""
+    sums = no_lanes(), no_lanes(), no_lanes(), no_lanes()
+    for i in range(first, whole, LANES):
+        sums = _add_to_four(sums, a, b, c, d, tile, i)
+    return sums
+
+
+@ordered
+def _two_residues_of_four(
+    a: Array, b: Array, c: Array, d: Array, tile: Array, whole: int, first: int
+) -> Four:
+    """Two parts, one after the other: side by side, sums would not stay in registers."""
+    return _plus_four(
+        _residue_of_four(a, b, c, d, tile, whole, first),
+        _residue_of_four(a, b, c, d, tile, whole, first + 1),
+    )
+
+
+@ordered
 def _half_of_four(
     a: Array, b: Array, c: Array, d: Array, tile: Array, whole: int, first: int
 ) -> Four:
-    """Half of the inner products of four vectors with the rows of a tile: four parts of eight."""
-    nothing = (no_lanes(), no_lanes(), no_lanes(), no_lanes())
-    p, q, r, s = nothing, nothing, nothing, nothing
-    for i in range(first, whole, LANES):
-        p = _add_to_four(p, a, b, c, d, tile, i)
-        q = _add_to_four(q, a, b, c, d, tile, i + 1)
-        r = _add_to_four(r, a, b, c, d, tile, i + 2)
-        s = _add_to_four(s, a, b, c, d, tile, i + 3)
-    return _plus_four(_plus_four(p, q), _plus_four(r, s))
+    return _plus_four(
+        _two_residues_of_four(a, b, c, d, tile, whole, first),
+        _two_residues_of_four(a, b, c, d, tile, whole, first + 2),
+    )
 
 
 @ordered

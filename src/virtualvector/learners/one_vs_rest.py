@@ -305,20 +305,10 @@ class OneVsRest:
         write_each_probabilities(margins, self.settings.label_noise, probabilities)
         return probabilities
 
-    def predicting(self) -> Callable[[Array, Array], None]:
-        """Return what writes the same for dense rows, time and again, in memory that is made once.
-
-        Not for several threads at once.
-        """
-        noise = self.settings.label_noise
-        predictors = [Predictor(state, self.settings.margin_noise) for state in self.settled]
-
-        def write(rows: Array, out: Array) -> None:
-            margins = np.array([predictor.margins(rows) for predictor in predictors])
-            margins = np.ascontiguousarray(margins.T)
-            write_each_probabilities(margins, noise, out)
-
-        return write
+    def predictors(self, rows: Array) -> list[Predictor]:
+        """Return what predicts dense rows, which are always written to the same place."""
+        noise = self.settings.margin_noise
+        return [Predictor(state, noise, rows) for state in self.settled]
 
     def log_probabilities(self, rows: Array) -> Array:
         """Return the logarithm of each probability, also of those too small for a number."""

@@ -20,6 +20,7 @@ from virtualvector.kernels.scaling import count_missing, has_infinity, scale_row
 from virtualvector.kernels.triangular import copy
 from virtualvector.kernels.views import NO_SIGHT, Sight, look
 from virtualvector.posterior.low_rank_state import LowRankAddress
+from virtualvector.posterior.prediction import predictor_at, write_predicted_margins
 from virtualvector.posterior.state import ROWS
 from virtualvector.posterior.step import DONE, learn_rows, predict_row
 from virtualvector.posterior.workspace import DRIFT, arguments_at
@@ -229,4 +230,44 @@ def predict_one_row(address: int) -> bool:
             ensemble.margins[k] = margin
         write_opinion(ensemble, e, 0)
     conclude(ensemble.opinions, 1, False)
+    return True
+
+
+class Panel(NamedTuple):
+    """Posteriors that are asked about some rows at once, and learn nothing."""
+
+    sight: Sight
+    opinions: Opinions
+    predictors: IntArray  # (E, K)  addresses of `PredictorArguments`
+    label_noises: Array  # (E,)
+    margins: Array  # (K, T)
+    margins_of_row: Array  # (K,)
+
+
+_panel_at = reader(
+    Panel(
+        NO_SIGHT, NO_OPINIONS, np.zeros((0, 0), np.int64), np.zeros(0), np.zeros((0, 0)),
+        np.zeros(0),
+    )
+)  # fmt: skip
+
+
+@compiled
+def predict_rows(address: int, n_rows: int) -> bool:
+    """Write what is said of rows whose inputs are there; return whether all could say something."""
+    panel = _panel_at(address)
+    look(panel.sight, 0, n_rows, 0)
+    n_experts, n_margins = panel.predictors.shape
+    for e in range(n_experts):
+        for k in range(n_margins):
+            place = panel.predictors[e, k]
+            rows = predictor_at(place).rows[:n_rows]
+            if not write_predicted_margins(place, rows, panel.margins[k]):
+                return False
+        for t in range(n_rows):
+            for k in range(n_margins):
+                panel.margins_of_row[k] = panel.margins[k, t]
+            out = panel.opinions.of_experts[e, t]
+            write_probabilities(panel.margins_of_row, panel.label_noises[e], out)
+    conclude(panel.opinions, n_rows, False)
     return True

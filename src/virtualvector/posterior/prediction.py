@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,31 @@ from virtualvector.types import Array
 
 _TINY = float(np.finfo(float).tiny)
 
-_state_at = reader(empty_state(1, Settings()))
+
+class PredictorArguments(NamedTuple):
+    """What a prediction is made of, and the memory it takes; none is given back."""
+
+    state: State
+    margin_noise: float
+    rows: Array  # (T, d)  where those rows are that always come from the same place, if any do
+    points: Array  # (8, d)
+    noises: Array  # (8,)
+    tile: Array  # (8d,)
+    products: Array  # (8d,)
+    means: Array  # (8,)
+    variances: Array  # (8,)
+    columns: Array  # (8b,)
+    scaled: Array  # (8b,)
+    crossed: Array  # (8b,)
+    pulls: Array  # (b,)
+
+
+_NOTHING, _NO_ROWS = np.zeros(0), np.zeros((0, 0))
+predictor_at = reader(
+    PredictorArguments(
+        empty_state(1, Settings()), 0.0, _NO_ROWS, _NO_ROWS, *(_NOTHING for _ in range(9))
+    )
+)
 
 
 def standardised_margins(known: Gaussian, rows: Array, margin_noise: float) -> Array:
@@ -97,6 +121,8 @@ class Predictor:
         As for `predicted_margins`; it stays as it is.
     margin_noise : float
         The variance s² of the noise.
+    rows : array, optional
+        Where rows are that kernels are to predict, given the `address`.
 
     Examples
     --------
@@ -110,8 +136,9 @@ class Predictor:
     [[1.3236], [-1.3236], [1.3236]]
     """
 
-    def __init__(self, state: AnyState, margin_noise: float) -> None:
+    def __init__(self, state: AnyState, margin_noise: float, rows: Array = _NO_ROWS) -> None:
         self._state, self._noise = state, margin_noise
+        self._table: StructTable | None = None  # in margin space
         self._known: Gaussian | None = None  # in weight space
         if isinstance(state, LowRankState):
             return
@@ -121,9 +148,16 @@ class Predictor:
         if len(state.weight_mean):
             self._known = Gaussian(state.weight_mean, state.weight_factor)
             return
-        self._table = StructTable(state)
         of_points = LANES * len(state.margins)
-        self._more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
+        more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
+        self._table = StructTable(
+            PredictorArguments(state, float(margin_noise), rows, *self._room, *more)
+        )
+
+    @property
+    def address(self) -> int | None:
+        """Of the table for `write_predicted_margins`; None if that is not how it is done."""
+        return None if self._table is None else self._table.address
 
     def margins(self, rows: Any) -> Array:
         """Return the standardised margin of each row, as `predicted_margins` does."""
@@ -131,14 +165,13 @@ class Predictor:
             return low_rank_margins(self._state, rows, self._noise)
         if not rows.flags.carray or rows.dtype != np.float64:
             rows = np.require(rows, np.float64, ["C", "A", "W"])
-        margins, noise, room = np.empty(len(rows)), self._noise, self._room
+        margins = np.empty(len(rows))
         if self._known is None:
-            address = self._table.address
-            if write_predicted_margins(address, rows, noise, margins, *room, *self._more):
+            if self._table and write_predicted_margins(self._table.address, rows, margins):
                 return margins
             self._known = gaussian(self._state)
         mean, factor = (np.require(a, np.float64, ["C", "A", "W"]) for a in self._known)
-        write_margins(mean, factor, rows, noise, margins, *room)
+        write_margins(mean, factor, rows, self._noise, margins, *self._room)
         return margins
 
 
@@ -162,13 +195,15 @@ def write_margins(
 
 
 @compiled
-def write_predicted_margins(
-    address: int, rows: Array, margin_noise: float, margins: Array,
-    points: Array, noises: Array, tile: Array, products: Array, means: Array, variances: Array,
-    columns: Array, scaled: Array, crossed: Array, pulls: Array,
-) -> bool:  # fmt: skip
-    """The same under q̃ in margin space; return False if too many digits have been lost."""
-    state = _state_at(address)
+def write_predicted_margins(address: int, rows: Array, margins: Array) -> bool:
+    """The same under q̃ in margin space; return False if too many digits have been lost.
+
+    Given is the address of `PredictorArguments`.
+    """
+    asked = predictor_at(address)
+    state, tile, products = asked.state, asked.tile, asked.products
+    points, noises, means, variances = asked.points, asked.noises, asked.means, asked.variances
+    columns, pulls = asked.columns, asked.pulls
     worn_images, worn_margins = lost_digits(state)
     if worn_images or worn_margins:
         return False
@@ -176,12 +211,14 @@ def write_predicted_margins(
     write_pulls(state, n_points, pulls)
     for start in range(0, rows.shape[0], LANES):
         n = min(LANES, rows.shape[0] - start)
-        write_points(rows[start : start + n], margin_noise, points, noises)
+        write_points(rows[start : start + n], asked.margin_noise, points, noises)
         write_tile(points, tile)
         multiply_tile(state.factor, tile, products)
         mean, explained = dots_of_tile(state.mean, tile, d), no_lanes()
         if n_points > 0:
-            more, explained = _by_points(state, n_points, products, columns, scaled, crossed, pulls)
+            more, explained = _by_points(
+                state, n_points, products, columns, asked.scaled, asked.crossed, pulls
+            )
             mean = plus(mean, more)
         write_lanes(dots_of_tiles(products, products, d), variances, 0)
         write_lanes(mean, means, 0)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, Protocol
 
-from virtualvector.serve.bodies import Limits, Refused, labels_in, rows_in
+from virtualvector.serve.bodies import Limits, OneRow, Refused, labels_in, one_row_in, rows_in
 from virtualvector.serve.metrics import exposition
-from virtualvector.serve.service import Answer, Service
-from virtualvector.serve.store import Outcome, StoreLost
+from virtualvector.serve.service import Answer, Service, likeliest_of
+from virtualvector.serve.store import Entry, Outcome, StoreLost
 from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded
 from virtualvector.streams.bad_input import BadInput
@@ -65,9 +66,56 @@ class Answering:
 
     async def answer(self, path: str, body: bytes = b"") -> Reply:
         """Return what is answered at one of `PATHS`."""
+        if path != "/predict":
+            return await self._answer(path, body)
+        (reply,) = self.answer_together([body])
+        return reply if isinstance(reply, tuple) else await reply
+
+    def answer_together(self, bodies: Sequence[bytes]) -> list[Reply | Awaitable[Reply]]:
+        """Return what is answered at /predict to requests that come at the same time.
+
+        Rows of numbers, one in each request, go through the experts' covariances together, and
+        nobody waits for the store who left it to the service to make an id. All others are answered
+        one by one, later.
+        """
+        asked: list[OneRow | None] = [None] * len(bodies)
+        said: Iterator[Reply | Awaitable[Reply]] = iter(())
+        with suppress(Exception):  # of which each is told by itself
+            if self.service.writer.is_sure:
+                found = [one_row_in(body, self.service.form, self.limits) for body in bodies]
+                plain = [each for each in found if each is not None]
+                said, asked = iter(self._said(plain) if plain else ()), found
+        return [
+            self._answer("/predict", body) if one is None else next(said)
+            for one, body in zip(asked, bodies, strict=True)
+        ]
+
+    def _said(self, asked: Sequence[OneRow]) -> list[Reply | Awaitable[Reply]]:
+        """Say how probable the classes of rows of numbers are, each by itself."""
+        rows, ids = zip(*asked, strict=True)
+        entries, predicted = self.service.predict_together(rows, ids)
+        made = [entry for entry in entries if entry.is_new]
+        kept = "true" if made and self.service.are_handed_over(made) else "false"
+        return [
+            (200, _written_out(entry, likeliest_of(each), kept))
+            if entry.is_new
+            else self._told_reply(self._once_kept(entry, each))
+            for entry, each in zip(entries, predicted, strict=True)
+        ]
+
+    async def _once_kept(self, entry: Entry, predicted: dict[str, float]) -> tuple[int, Any]:
+        """Answer under an id of the client's, which is to be durable first."""
+        (answer,) = await self.service.kept([entry], [predicted])
+        return 200, _fields_of(entry.id, answer)
+
+    async def _answer(self, path: str, body: bytes) -> Reply:
+        return await self._told_reply(self._handlers[path](body))
+
+    async def _told_reply(self, doing: Awaitable[tuple[int, Any]]) -> Reply:
+        """Return what is sent, whatever goes wrong."""
         reply: Any
         try:
-            status, reply = await self._handlers[path](body)
+            status, reply = await doing
         except Refused as error:
             status, reply = error.status, {"error": str(error)}
         except BadInput as error:
@@ -84,14 +132,7 @@ class Answering:
         """Say how probable the classes of rows are."""
         asked = rows_in(body, self.limits, only_numbers=self.service.form.only_numbers)
         answers = await self.service.predict(asked.rows, asked.ids)
-        bodies = []
-        for own, answer in zip(asked.ids, answers, strict=True):
-            if not isinstance(answer, Answer):
-                raise Refused(409, f"id {own!r}: another row has it; expected another id.")
-            fields = answer._asdict()
-            if not answer.left_out:
-                del fields["left_out"]
-            bodies.append(fields)
+        bodies = [_fields_of(own, answer) for own, answer in zip(asked.ids, answers, strict=True)]
         return 200, bodies[0] if asked.is_one else {"answers": bodies}
 
     async def _learn(self, body: bytes) -> tuple[int, Any]:
@@ -154,6 +195,23 @@ class Answering:
 
 # What can be asked of it; a path is told to another process by its place.
 PATHS = ("/predict", "/labels", "/learn", "/model", "/figures", "/ready", "/metrics")
+
+
+def _fields_of(own: str | None, answer: Answer | Outcome) -> dict[str, Any]:
+    if not isinstance(answer, Answer):
+        raise Refused(409, f"id {own!r}: another row has it; expected another id.")
+    fields = answer._asdict()
+    if not answer.left_out:
+        del fields["left_out"]
+    return fields
+
+
+def _written_out(entry: Entry, label: str, kept: str) -> bytes:
+    """Return the same as JSON, of which most has been written for the store."""
+    return (
+        f'{{"id":"{entry.id}","label":{compact(label)},"probabilities":{entry.predicted},'
+        f'"learned":{entry.learned},"kept":{kept}}}'
+    ).encode()
 
 
 def _outcomes(found: Sequence[tuple[str, Outcome]], is_one: bool) -> tuple[int, Any]:

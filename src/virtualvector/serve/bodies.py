@@ -6,7 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from virtualvector.escaping import quoted
+from virtualvector.serve.rows import RowFormat
 from virtualvector.serve.texts import parsed
 
 LONGEST_ID = 200  # characters
@@ -39,6 +42,13 @@ class Asked(NamedTuple):
     ids: list[str | None]
     labels: list[Any]
     is_one: bool  # one row, not a list of one
+
+
+class OneRow(NamedTuple):
+    """A row of nothing but finite numbers, in the order of the columns."""
+
+    values: Sequence[float]
+    id: str | None
 
 
 def rows_in(
@@ -84,6 +94,30 @@ def rows_in(
     return Asked(rows, ids, labels, is_one)
 
 
+def one_row_in(body: bytes, form: RowFormat, limits: Limits) -> OneRow | None:
+    """Return the numbers of the one row of a request, and its id; None if there is more to see.
+
+    Examples
+    --------
+    >>> from virtualvector.serve.bodies import Limits, one_row_in
+    >>> from virtualvector.serve.rows import RowFormat
+    >>> from virtualvector.streams import Column
+    >>> form = RowFormat([Column("a", False), Column("b", False)])
+    >>> one_row_in(b'{"row": {"a": 1.5, "b": 2}}', form, Limits())
+    OneRow(values=(1.5, 2), id=None)
+    """
+    try:
+        asked = orjson.loads(body)
+    except ValueError:
+        return None
+    if type(asked) is not dict or not asked.keys() <= {"row", "id"}:
+        return None
+    values, own = form.numbers_in(asked.get("row")), asked.get("id")
+    if values is None or len(values) > limits.columns or not (own is None or is_id(own)):
+        return None
+    return OneRow(values, own)
+
+
 def labels_in(body: bytes, limits: Limits) -> tuple[list[tuple[str, Any]], bool]:
     """Return ids and labels of a request, and whether it was one, not a list of one.
 
@@ -110,10 +144,15 @@ def labels_in(body: bytes, limits: Limits) -> tuple[list[tuple[str, Any]], bool]
 
 def check_id(own: Any) -> None:
     """Raise unless it can be the id of a row."""
-    if not isinstance(own, str) or not 0 < len(own) <= LONGEST_ID or not own.isprintable():
+    if not is_id(own):
         raise Refused(
             422, f"id: found {_kind(own)}; expected a text of 1 to {LONGEST_ID} visible characters."
         )
+
+
+def is_id(own: Any) -> bool:
+    """Whether it can be the id of a row."""
+    return isinstance(own, str) and 0 < len(own) <= LONGEST_ID and own.isprintable()
 
 
 def _json(body: bytes, only_numbers: bool = False) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _MARKS = Marks().of_labels
 AT_ONCE = 256  # labels: not so many that two drift alarms could be raised
 TOGETHER = 32  # rows of numbers that are predicted at a time: what requests that come at once have
-MANY = 5  # rows for which that is quicker than one by one (measured: a committee of Spambase)
+MANY = 3  # rows for which that is quicker than one by one (measured: a committee of Spambase)
 
 
 class Learned(NamedTuple):
@@ -42,6 +43,7 @@ class Learned(NamedTuple):
     sequence: int  # of the last label
     monitor: Monitor = Monitor()
     predicting: Callable[[Array], Array] | None = None  # rows of numbers, for one thread
+    beside: Callable[[Array], Array] | None = None  # the same for all others
 
     @property
     def classes(self) -> list[str]:
@@ -54,10 +56,10 @@ class Learned(NamedTuple):
         return classes
 
     def probabilities(self, rows: Checked) -> list[dict[str, float]]:
-        """Return the probability of each class for each row."""
+        """Return the probability of each class for each row; for any thread."""
         table, classes = rows.table, self.classes
-        if len(rows.values) == 1 and isinstance(table, np.ndarray):
-            predicted = self.said_of(table)
+        if isinstance(table, np.ndarray) and self.beside is not None:
+            predicted = self.beside(table).tolist()
         elif isinstance(table, np.ndarray):
             names = self.model.feature_names_in_.tolist()
             predicted = self.model.predict_proba(dict(zip(names, table.T, strict=True))).tolist()
@@ -66,7 +68,7 @@ class Learned(NamedTuple):
         return [dict(zip(classes, row, strict=True)) for row in predicted]
 
     def said_of(self, rows: Array) -> list[list[float]]:
-        """Return the same for a few rows of finite numbers; called by one thread only."""
+        """Return as much of a few rows of finite numbers; called by one thread only."""
         if len(rows) < MANY or self.predicting is None:
             return [self.model.predict_proba_one(row).tolist() for row in rows]
         said: list[list[float]] = self.predicting(rows).tolist()
@@ -74,10 +76,13 @@ class Learned(NamedTuple):
 
     def ready(self, example: Checked) -> Learned:
         """Return the same, with all made that whoever answers first would wait for."""
-        now = self._replace(predicting=self.model.predicting(TOGETHER))
+        own, other = (self.model.predicting(TOGETHER) for _ in range(2))
+        now = self._replace(predicting=own, beside=None if other is None else _in_turn(other))
         now.probabilities(example)
-        if now.predicting is not None:
-            now.predicting(np.concatenate([example.table, example.table]))
+        if isinstance(example.table, np.ndarray):
+            now.said_of(example.table)
+        if own is not None:
+            own(example.table)
         return now
 
     def label(self, text: Any, may_be_new: bool = False) -> str:
@@ -86,6 +91,8 @@ class Learned(NamedTuple):
             text = spelled(text)
         classes = self.classes
         if isinstance(text, str) and 0 < len(text) <= LONGEST_LABEL and text.isprintable():
+            if text in classes:
+                return text
             (found,) = as_learned(np.array([text]), np.array(classes), may_be_new=True).tolist()
             is_new = text == text.strip() and text not in _MARKS
             if found in classes or (may_be_new and is_new):
@@ -101,7 +108,7 @@ class Learned(NamedTuple):
         calm = model._committee.calm_since
         # As vvm learn does it: what learns single rows in place would have to be compiled, too.
         model.predict_then_learn(table, self._as_classes([row.label for row in rows]))
-        after = self._replace(model=model, sequence=rows[-1].sequence, predicting=None)
+        after = self._replace(model=model, sequence=rows[-1].sequence, predicting=None, beside=None)
         columns, predicted = predictions_of(rows, after.classes)
         labels = np.array([row.label for row in rows])
         monitor = self.monitor.with_labels(rows, after.classes)
@@ -140,6 +147,17 @@ def taken_up(
         return Learned(model, tally, int(notes["sequence"]), Monitor.from_dict(notes["monitor"]))
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"the notes of vvm serve in the model file are damaged: {error}.") from error
+
+
+def _in_turn(predict: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Return the same for several threads, one after the other."""
+    lock = Lock()
+
+    def predict_in_turn(rows: Array) -> Array:
+        with lock:
+            return predict(rows)
+
+    return predict_in_turn
 
 
 def _shortly(value: Any) -> str:

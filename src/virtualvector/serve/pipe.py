@@ -1,23 +1,58 @@
 """Who takes requests asks who answers, in another process: over a pair of sockets, many at a time.
 
 A question is a path and a body, a reply a status and a body; both have a number, and replies come
-in any order. Questions are sent at once, so that both processes have something to do; replies of
-one turn of the loop go in one write.
+in any order. What there is to send after a turn of the loop goes in one write; questions that have
+come by then are answered together.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from struct import Struct
-from typing import cast
+from typing import Any, Protocol
 
 from virtualvector.serve.answering import PATHS, Answers, Reply
+from virtualvector.serve.learning import TOGETHER
 
 # Bytes that follow, the number, and the place of a path, or a status.
 _HEAD = Struct("<IQH")
+_PREDICT = PATHS.index("/predict")
 _STOP = 0  # the number of a reply that nobody has asked for: take no more requests
+
+
+class OneWrite:
+    """Sends what is written in a turn of the loop at once: a call of the system for all of it.
+
+    Parameters
+    ----------
+    transport : asyncio.WriteTransport
+        Which sends it; has all that is asked for beside.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport, self._going = transport, list[bytes]()
+        self._loop = asyncio.get_running_loop()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send something soon, if there is still somebody to read it."""
+        if not self._going:
+            self._loop.call_soon(self._flush)
+        self._going.append(data)
+
+    def close(self) -> None:
+        """Send what there is, and end."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        going, self._going = self._going, []
+        if going and not self._transport.is_closing():
+            self._transport.write(b"".join(going))
 
 
 class _End(asyncio.Protocol):
@@ -36,7 +71,7 @@ class _End(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
-        self._transport = cast("asyncio.WriteTransport", transport)
+        self._transport = OneWrite(transport)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Take notice of the end."""
@@ -59,10 +94,9 @@ class _End(asyncio.Protocol):
             start = stop
         del self._came[:start]
 
-    def write(self, data: bytes) -> None:
-        """Send something, if there is still somebody to read it."""
-        if not self._transport.is_closing():
-            self._transport.write(data)
+    def send(self, number: int, what: int, body: bytes) -> None:
+        """Send a path or a status, and a body, under a number."""
+        self._transport.write(framed(number, what, body))
 
 
 def framed(number: int, what: int, body: bytes) -> bytes:
@@ -91,7 +125,7 @@ class Asking(_End):
         reply: asyncio.Future[Reply] = self._loop.create_future()
         self._waiting[number] = reply
         try:
-            self.write(framed(number, PATHS.index(path), body))
+            self.send(number, PATHS.index(path), body)
             return await reply
         finally:
             del self._waiting[number]
@@ -108,34 +142,49 @@ class Asking(_End):
                 reply.set_result((status, body))
 
 
+class AnswersTogether(Answers, Protocol):
+    """Who answers, in this process: to several requests at once."""
+
+    def answer_together(self, bodies: Sequence[bytes]) -> list[Reply | Awaitable[Reply]]:
+        """Return what is answered at /predict to each, at once or later."""
+
+
 class Telling(_End):
     """The end of who answers."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: AnswersTogether) -> None:
         super().__init__()
         self._answers = answers
         self._tasks: set[asyncio.Task[None]] = set()
-        self._going: list[bytes] = []
 
     def data_received(self, data: bytes) -> None:
-        """Begin to answer."""
+        """Answer, or begin to."""
+        asked: list[tuple[int, bytes]] = []
         for number, place, body in self.came(data):
-            task = self._loop.create_task(self._tell(number, PATHS[place], body))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            if place == _PREDICT:
+                asked.append((number, body))
+            else:
+                self._begin(number, self._answers.answer(PATHS[place], body))
+        # A turn of the loop for each few: replies to the first need not wait for the last.
+        for start in range(0, len(asked), TOGETHER):
+            self._loop.call_soon(self._answer, asked[start : start + TOGETHER])
 
     def stop(self) -> None:
         """Ask for no more requests; those under way are still answered."""
-        self._send(framed(_STOP, 0, b""))
+        self.send(_STOP, 0, b"")
 
-    async def _tell(self, number: int, path: str, body: bytes) -> None:
-        self._send(framed(number, *await self._answers.answer(path, body)))
+    def _answer(self, asked: list[tuple[int, bytes]]) -> None:
+        replies = self._answers.answer_together([body for _, body in asked])
+        for (number, _), reply in zip(asked, replies, strict=True):
+            if isinstance(reply, tuple):
+                self.send(number, *reply)
+            else:
+                self._begin(number, reply)
 
-    def _send(self, data: bytes) -> None:
-        if not self._going:
-            self._loop.call_soon(self._flush)
-        self._going.append(data)
+    def _begin(self, number: int, reply: Awaitable[Reply]) -> None:
+        task = self._loop.create_task(self._tell(number, reply))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    def _flush(self) -> None:
-        going, self._going = self._going, []
-        self.write(b"".join(going))
+    async def _tell(self, number: int, reply: Awaitable[Reply]) -> None:
+        self.send(number, *await reply)

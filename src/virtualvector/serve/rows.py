@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,12 +62,33 @@ class RowFormat:
     ) -> None:
         self.columns, self._label = tuple(columns), label
         self.names = [column.name for column in columns]
+        # As a tuple, which it makes of two or more.
+        self._values_of = itemgetter(*self.names) if len(self.names) > 1 else None
         self._marks = Marks(missing)
         self._plan = Plan(self.columns, None, self._marks, learned=True)
         # Numbers need no second look, unless some of them stand for a missing value.
         self.only_numbers = (
             all(column.kind == "number" for column in columns) and not self._marks.numbers
         )
+
+    def numbers_in(self, row: Any) -> Sequence[float] | None:
+        """Return the values of a row of nothing but finite numbers; None if there is more to see.
+
+        Examples
+        --------
+        >>> from virtualvector.serve.rows import RowFormat
+        >>> from virtualvector.streams import Column
+        >>> rows = RowFormat([Column("a", False), Column("b", False)])
+        >>> rows.numbers_in({"b": 1.5, "a": 2}), rows.numbers_in({"a": None, "b": 1})
+        ((2, 1.5), None)
+        """
+        if self._values_of is None or type(row) is not dict or len(row) != len(self.names):
+            return None
+        try:
+            values: tuple[float, ...] = self._values_of(row)
+        except KeyError:
+            return None
+        return values if self.only_numbers and _are_finite(values) else None
 
     def check(self, rows: Sequence[Mapping[str, Any]]) -> Checked:
         """Return the values of rows, or raise `BadInput` at the first that is none."""
@@ -105,13 +127,7 @@ class RowFormat:
 
     def _numbers(self, values: Sequence[Sequence[Any]]) -> Any:
         """Return rows of nothing but finite numbers as an array; None if there is more to see."""
-        if not all(set(map(type, row)) <= _NUMBERS for row in values):
-            return None
-        try:
-            are_finite = all(isfinite(sum(row)) for row in values)
-        except OverflowError:
-            return None
-        return np.array(values, np.float64) if are_finite else None
+        return np.array(values, np.float64) if all(map(_are_finite, values)) else None
 
     def _read(self, rows: Sequence[Mapping[str, Any]], name: str) -> pa.Table:
         """Return rows as the command line reads them."""
@@ -136,3 +152,11 @@ class RowFormat:
             return []
         known = {*self.names, self._label}
         return sorted({name for row in rows for name in row if name not in known})
+
+
+def _are_finite(values: Sequence[Any]) -> bool:
+    """Whether values are numbers whose sum, and so each, is finite; truth values are none."""
+    try:
+        return set(map(type, values)) <= _NUMBERS and isfinite(sum(values))
+    except OverflowError:
+        return False

@@ -23,10 +23,11 @@ from typing import Any, NoReturn
 
 import uvicorn
 from threadpoolctl import threadpool_limits
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from virtualvector.serve.answering import Answering
 from virtualvector.serve.app import Door, description, entrance
-from virtualvector.serve.pipe import Asking, Telling
+from virtualvector.serve.pipe import Asking, OneWrite, Telling
 from virtualvector.serve.service import Service
 from virtualvector.streams.bad_input import BadInput
 
@@ -114,6 +115,7 @@ def _take_requests(
         )
         config = uvicorn.Config(
             entrance(pipe, openapi, door),
+            http=_Http,
             log_config=None,  # no row is ever logged, and neither is who asks
             access_log=False,
             server_header=False,
@@ -132,6 +134,13 @@ def _take_requests(
 
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(take())
+
+
+class _Http(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
+    """HTTP as uvicorn has it, but for headers and bodies that go in one write."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(OneWrite(transport))
 
 
 class _Server(uvicorn.Server):

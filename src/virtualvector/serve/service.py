@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from virtualvector.serve.gathering import Gathering
 from virtualvector.serve.learner import Learner
 from virtualvector.serve.learning import Learned
 from virtualvector.serve.rows import Checked, RowFormat
@@ -60,7 +59,6 @@ class Service:
         self.is_stopping = False
         self._random = Random()  # of ids that are made
         self._has_categories = any(column.categorical for column in form.columns)
-        self._gathering = Gathering(lambda: self.snapshot)
         self._store = store
 
     def start(self) -> None:
@@ -85,15 +83,35 @@ class Service:
     ) -> list[Answer | Outcome]:
         """Return what the model says about rows, and keep it; TAKEN if another row has an id."""
         checked, entries, predicted = await self._predicted(rows, ids)
+        return await self.kept(entries, predicted, checked.left_out)
+
+    def predict_together(
+        self, rows: Sequence[Sequence[float]], ids: Sequence[str | None]
+    ) -> tuple[list[Entry], list[dict[str, float]]]:
+        """Return what the model says about rows of finite numbers, which is still to be kept.
+
+        What is said of a row does not depend, to the last bit, on the rows it is predicted with.
+        """
+        learned = self.snapshot
+        classes, said = learned.classes, learned.said_of(np.array(rows, np.float64))
+        predicted = [dict(zip(classes, row, strict=True)) for row in said]
+        return self._entries(ids, rows, predicted, learned), predicted
+
+    async def kept(
+        self,
+        entries: list[Entry],
+        predicted: Sequence[dict[str, float]],
+        left_out: Sequence[str] = (),
+    ) -> list[Answer | Outcome]:
+        """Keep what was predicted, and return it; or what was said of a row before, or TAKEN."""
+        written: Sequence[Written | None]
         if self.writer.is_sure and all(entry.is_new for entry in entries):
-            kept = self._are_handed_over(entries)
-            return [
-                _answer(entry, own, kept, checked)
-                for entry, own in zip(entries, predicted, strict=True)
-            ]
-        written = await self._kept(entries)
+            kept = self.are_handed_over(entries)
+            written = [Written(Outcome.ANSWERED) if kept else None] * len(entries)
+        else:
+            written = await self._kept(entries)
         return [
-            self._answer(entry, own, became, checked)
+            _answer(entry, own, became, left_out)
             for entry, own, became in zip(entries, predicted, written, strict=True)
         ]
 
@@ -131,10 +149,7 @@ class Service:
         checked = self.form.check(rows)
         if not isinstance(checked.table, np.ndarray):
             return self._say(checked, ids)
-        learned, each = await self._gathering.predict(checked.table)
-        classes = learned.classes
-        predicted = [dict(zip(classes, row, strict=True)) for row in each]
-        return checked, self._entries(ids, checked, predicted, learned), predicted
+        return checked, *self.predict_together(checked.values, ids)
 
     def _say(
         self, checked: Checked, ids: Sequence[str | None]
@@ -142,12 +157,12 @@ class Service:
         learned = self.snapshot
         predicted = learned.probabilities(checked)
         self._count_unseen(checked)
-        return checked, self._entries(ids, checked, predicted, learned), predicted
+        return checked, self._entries(ids, checked.values, predicted, learned), predicted
 
     def _entries(
         self,
         ids: Sequence[str | None],
-        checked: Checked,
+        rows: Sequence[Sequence[Any]],
         predicted: Sequence[dict[str, float]],
         learned: Learned,
     ) -> list[Entry]:
@@ -161,23 +176,14 @@ class Service:
                 learned.sequence,
                 is_new=own is None,
             )
-            for own, values, each in zip(ids, checked.values, predicted, strict=True)
+            for own, values, each in zip(ids, rows, predicted, strict=True)
         ]
 
     def _new_id(self, now: float) -> str:
         """Return an id that nobody has used; those of a time are beside each other in an index."""
         return f"{int(now * 1e6):014x}{self._random.getrandbits(72):018x}"
 
-    def _answer(
-        self, entry: Entry, predicted: dict[str, float], became: Written | None, checked: Checked
-    ) -> Answer | Outcome:
-        if became is not None and became.outcome is Outcome.TAKEN:
-            return Outcome.TAKEN
-        if became is not None and not entry.is_new and became.predicted != entry.predicted:
-            predicted = json.loads(became.predicted or "{}")  # at the time
-        return _answer(entry, predicted, became is not None, checked)
-
-    def _are_handed_over(self, entries: list[Entry]) -> bool:
+    def are_handed_over(self, entries: list[Entry]) -> bool:
         """Let answers be kept soon, under ids that nobody knows yet; say whether they will be."""
         if self.writer.lost is not None:
             return False
@@ -221,6 +227,17 @@ class Service:
             )
 
 
-def _answer(entry: Entry, predicted: dict[str, float], kept: bool, checked: Checked) -> Answer:
-    likeliest = max(predicted, key=predicted.__getitem__)
-    return Answer(entry.id, likeliest, predicted, entry.learned, kept, checked.left_out)
+def _answer(
+    entry: Entry, predicted: dict[str, float], became: Written | None, left_out: Sequence[str]
+) -> Answer | Outcome:
+    if became is not None and became.outcome is Outcome.TAKEN:
+        return Outcome.TAKEN
+    if became is not None and not entry.is_new and became.predicted != entry.predicted:
+        predicted = json.loads(became.predicted or "{}")  # at the time
+    likeliest = likeliest_of(predicted)
+    return Answer(entry.id, likeliest, predicted, entry.learned, became is not None, [*left_out])
+
+
+def likeliest_of(predicted: dict[str, float]) -> str:
+    """Return the most probable class."""
+    return max(predicted, key=predicted.__getitem__)

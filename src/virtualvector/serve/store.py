@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from functools import cache
+from typing import Any, NamedTuple, Self, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -26,7 +27,9 @@ from virtualvector.serve.schema import VERSION, about, answers, conflicts, open_
 from virtualvector.streams.bad_input import BadInput
 
 DROPPED_AT_ONCE = 5000  # rows
-AT_ONCE = 500  # ids in one question: SQLite takes no more than 32,766
+AT_ONCE = 500  # ids or rows in one statement: SQLite takes no more than 32,766 values
+
+Each = TypeVar("Each")
 
 
 class StoreLost(Exception):
@@ -162,14 +165,20 @@ class Store:
     def write(self, entries: Sequence[Entry]) -> list[Written]:
         """Make entries durable, all or none; return what became of each, in their order."""
         with _telling(), self._engine.begin() as connection:
-            has_labels = any(entry.label is not None for entry in entries)
-            transaction = _Transaction(
-                self._known(connection, {e.id for e in entries if not e.is_new}),
-                self._last(connection) if has_labels else 0,
-            )
-            written = [transaction.take(entry) for entry in entries]
-            transaction.carry_out(connection)
-        return written
+            _add(connection, [entry for entry in entries if _is_only_new(entry)])
+            rest = [entry for entry in entries if not _is_only_new(entry)]
+            if rest:
+                has_labels = any(entry.label is not None for entry in rest)
+                transaction = _Transaction(
+                    self._known(connection, {e.id for e in rest if not e.is_new}),
+                    self._last(connection) if has_labels else 0,
+                )
+                became = iter([transaction.take(entry) for entry in rest])
+                transaction.carry_out(connection)
+        return [
+            Written(Outcome.ANSWERED, entry.predicted) if _is_only_new(entry) else next(became)
+            for entry in entries
+        ]
 
     def labelled(self, after: int, most: int) -> list[Labelled]:
         """Return the rows whose labels follow the given one, in the order to learn them in."""
@@ -326,13 +335,34 @@ class _Transaction:
                 connection.execute(insert(conflicts), list(self._conflicts.values()))
 
 
+def _is_only_new(entry: Entry) -> bool:
+    """Whether there is nothing to look for, nor to decide."""
+    return entry.is_new and entry.label is None
+
+
+def _add(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Add rows that nobody can have asked about before."""
+    for some in _cut(entries):
+        values = [v for e in some for v in (e.id, e.row, e.predicted, e.learned, e.at)]
+        connection.exec_driver_sql(_insertion(connection.dialect.name, len(some)), tuple(values))
+
+
+@cache
+def _insertion(dialect: str, n_rows: int) -> str:
+    """Return one statement for many rows: Python's other threads go on while it is carried out."""
+    one = "(?, ?, ?, ?, ?)" if dialect == "sqlite" else "(%s, %s, %s, %s, %s)"
+    return (
+        f'INSERT INTO {answers.name} (id, "row", predicted, learned, asked_at) '
+        f"VALUES {', '.join([one] * n_rows)}"
+    )
+
+
 def _is_same(row: str, other: str) -> bool:
     """Whether two rows, as JSON, have the same values."""
     return row == other or json.loads(row) == json.loads(other)
 
 
-def _cut(ids: Iterable[str]) -> Iterator[Sequence[str]]:
-    every = list(ids)
+def _cut(every: Sequence[Each]) -> Iterator[Sequence[Each]]:
     return (every[k : k + AT_ONCE] for k in range(0, len(every), AT_ONCE))
 
 

@@ -97,12 +97,16 @@ class Writer:
 
     def _run(self) -> None:
         while not (self._is_ending and not self._jobs):
-            if not self._is_due.wait(PROBE if self.lost else None):
+            if not self._is_ending and not self._is_due.wait(PROBE if self.lost else None):
                 self._probe()
                 continue
             self._is_due.clear()
-            while self._jobs:
-                self._write(self._taken())
+            # What nobody waits for and comes meanwhile gathers again: few at a time cost more.
+            n_due = len(self._jobs)
+            while n_due > 0:
+                jobs = self._taken()
+                n_due -= len(jobs)
+                self._write(jobs)
         if self._unwritten:
             self._write([])
 
