@@ -19,7 +19,7 @@ from virtualvector.learners.expert import described
 from virtualvector.persistence import read_header
 from virtualvector.wide.learning import affordable_rank
 
-NOISES = (1.0, 0.25, 1.0, 4.0)  # of the learner of low rank, and of those of rank 0 beside it
+NOISES = (1.0, 1.0, 0.25, 4.0)  # of the learner of low rank, and of independent weights beside it
 
 
 def stream(n_rows=300, columns=80, classes=2, seed=0):
@@ -36,16 +36,17 @@ def test_evidence_is_that_of_single_learners_of_such_ranks(classes):
     rows, labels = stream(classes=classes)
     declared = np.arange(classes)
     model = AutoVVMClassifier(scale=False).partial_fit(rows, labels, classes=declared)
-    assert [expert["rank"] for expert in model.experts_] == [20, 0, 0, 0]
-    for expert, noise in zip(model.experts_, NOISES, strict=True):
-        alone = ADFClassifier(margin_noise=noise, covariance="low-rank", rank=expert["rank"])
+    assert [expert["rank"] for expert in model.experts_] == [20, 0, 0, 0, 0]
+    for expert, noise in zip(model.experts_[:4], NOISES, strict=True):
+        covariance = "low-rank" if expert["rank"] else "independent"
+        alone = ADFClassifier(margin_noise=noise, covariance=covariance, rank=expert["rank"])
         said = alone.predict_then_learn(rows, labels, classes=declared).probabilities
         evidence = np.log(said[np.arange(len(labels)), labels]).sum()
         assert expert["evidence"] == pytest.approx(evidence, rel=1e-10)
         assert expert["margin_noise"] == noise
         assert f"rank {expert['rank']}" in described(expert)
     assert sum(expert["weight"] for expert in model.experts_) == pytest.approx(1.0)
-    assert model.n_awake_ == 4
+    assert model.n_awake_ == 5
     assert model.given_up_ == []
 
 
@@ -150,12 +151,17 @@ def test_what_sparse_tables_cannot_have_is_refused_by_name(name):
 def test_a_smaller_budget_is_a_lower_rank_and_less_memory():
     rows, labels = stream(columns=2000)
     usual = AutoVVMClassifier().fit(rows, labels)
-    small = AutoVVMClassifier(budget=1.5e4).fit(rows, labels)
-    rank = affordable_rank(2001, 2, memory=12 * 15_000)
+    small = AutoVVMClassifier(budget=2e4).fit(rows, labels)
+    # Three of independent weights beside it take 2 numbers each for a weight, and rates of two
+    # classes 2.
+    rank = affordable_rank(2001, 2, memory=12 * 20_000 - 8 * 2001 * 8)
     assert 0 < rank < 20
     assert small.experts_[0]["rank"] == rank
     assert f"rank {rank} instead of 20" in small.given_up_[0]
     assert small.n_bytes_ < usual.n_bytes_ / 2
+    least = AutoVVMClassifier(budget=8e3).fit(rows, labels)
+    assert described(least.experts_[0]) == "linear, s² 1, rank 0, independent weights"
+    assert least.n_bytes_ < small.n_bytes_
 
 
 def test_one_row_may_be_a_dict_of_places_or_a_sparse_row():

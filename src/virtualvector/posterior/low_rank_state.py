@@ -184,12 +184,13 @@ def check_low_rank(n_weights: int, settings: Settings) -> None:
     """Raise ValueError unless a residual of low rank can work with settings.
 
     A row without noise may leave nothing uncertain along it. What a cut then adds to η would say of
-    each of its weights alone what only their sum is known to be.
+    each of its weights alone what only their sum is known to be. Independent weights, whose
+    variances are matched, never know more of one than rows say of it.
     """
-    if settings.margin_noise == 0.0:
+    if settings.margin_noise == 0.0 and not settings.independent:
         raise ValueError(
             "found margin_noise = 0 with a covariance of low rank; expected more than 0, or "
-            "covariance='full'"
+            "covariance='full' or 'independent'"
         )
     if most_points(settings) > n_weights:
         raise ValueError(
@@ -234,6 +235,7 @@ class LowRankWorkspace(NamedTuple):
     owners: IntArray  # (f,)
     followed: IntArray  # (1,)
     by_visit: Array  # (e, L)  zeros, but while a product is computed
+    independent: IntArray  # (1,)  whether variances of weights are matched, not precisions added
     product: Array  # (m,)
     other: Array  # (m,)
     held: Array  # (3, k)  vectors by their non-zeros
@@ -268,8 +270,8 @@ class LowRankWorkspace(NamedTuple):
     unfinished: IntArray
 
 
-_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "followed", "held_places", "held_sizes",
-                     "pairs", "n_pairs", "candidates", "unfinished")  # fmt: skip
+_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "followed", "independent", "held_places",
+                     "held_sizes", "pairs", "n_pairs", "candidates", "unfinished")  # fmt: skip
 
 
 def make_low_rank_workspace(
@@ -285,6 +287,7 @@ def make_low_rank_workspace(
         "owners": state.recent_places.shape,
         "followed": (1,),
         "by_visit": state.lags.shape,
+        "independent": (1,),
         "product": (m,),
         "other": (m,),
         "held": (3, k),
@@ -302,6 +305,7 @@ def make_low_rank_workspace(
     arrays: dict[str, Any] = dict(zip(shapes, aligned_zeros(*shapes.values()), strict=True))
     for name in _SCRATCH_INTEGERS:
         arrays[name] = arrays[name].view(np.int64)
+    arrays["independent"][0] = settings.independent
     return LowRankWorkspace(**arrays)
 
 
