@@ -211,10 +211,22 @@ def test_a_call_that_fails_leaves_the_model_as_it_was():
     assert model.n_seen_ == 100
 
 
-def test_models_of_sparse_tables_are_not_pooled_and_that_is_said():
-    rows, labels = stream(60)
-    with pytest.raises(TypeError, match="model 0 has learned sparse tables, which cannot be"):
-        virtualvector.pool([AutoVVMClassifier().fit(rows, labels) for _ in range(2)])
+def test_models_of_sparse_tables_are_pooled_as_those_who_learn_them(tmp_path):
+    rows, labels = stream(120)
+    parts = [slice(0, 50), slice(50, 120)]
+    both, same = (
+        virtualvector.pool([make().partial_fit(rows[p], labels[p], [0, 1]) for p in parts])
+        for make in (AutoVVMClassifier, WideVVMClassifier)
+    )
+    assert type(both) is AutoVVMClassifier
+    assert both.n_seen_ == 120
+    np.testing.assert_array_equal(both.predict_proba(rows), same.predict_proba(rows))
+    both.save(tmp_path / "m.vvm")
+    again = virtualvector.load(tmp_path / "m.vvm")
+    np.testing.assert_array_equal(again.predict_proba(rows), same.predict_proba(rows))
+    dense = AutoVVMClassifier().partial_fit(rows.toarray(), labels, [0, 1])
+    with pytest.raises(ValueError, match="model 0 has learned sparse tables and model 1 dense"):
+        virtualvector.pool([both, dense])
 
 
 def test_no_more_classes_may_come_once_they_are_closed():

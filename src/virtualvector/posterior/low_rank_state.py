@@ -242,6 +242,7 @@ class LowRankWorkspace(NamedTuple):
     held_places: IntArray  # (3, k)
     held_sizes: IntArray  # (3,)
     gram_of_columns: Array  # (m, m)
+    four_rows: Array  # (4, m)
     basis: Array  # (L, m)  the leading directions, in rows
     leading: Array  # (m, w)  the same in columns
     square: Array  # (L, w)
@@ -294,6 +295,7 @@ def make_low_rank_workspace(
         "held_places": (3, k),
         "held_sizes": (3,),
         "gram_of_columns": (m, m),
+        "four_rows": (4, m),
         "basis": (rank, m),
         "leading": (m, width),
         "square": (rank, width),
