@@ -19,7 +19,7 @@ from virtualvector.learners.expert import described
 from virtualvector.persistence import read_header
 from virtualvector.wide.learning import affordable_rank
 
-NOISES = (1.0, 0.25, 1.0, 4.0)  # of the learner of low rank, and of those of rank 0 beside it
+NOISES = (1.0, 1.0, 0.25, 4.0)  # of the learner of low rank, and of independent weights beside it
 
 
 def stream(n_rows=300, columns=80, classes=2, seed=0):
@@ -36,16 +36,17 @@ def test_evidence_is_that_of_single_learners_of_such_ranks(classes):
     rows, labels = stream(classes=classes)
     declared = np.arange(classes)
     model = AutoVVMClassifier(scale=False).partial_fit(rows, labels, classes=declared)
-    assert [expert["rank"] for expert in model.experts_] == [20, 0, 0, 0]
-    for expert, noise in zip(model.experts_, NOISES, strict=True):
-        alone = ADFClassifier(margin_noise=noise, covariance="low-rank", rank=expert["rank"])
+    assert [expert["rank"] for expert in model.experts_] == [20, 0, 0, 0, 0]
+    for expert, noise in zip(model.experts_[:4], NOISES, strict=True):
+        covariance = "low-rank" if expert["rank"] else "independent"
+        alone = ADFClassifier(margin_noise=noise, covariance=covariance, rank=expert["rank"])
         said = alone.predict_then_learn(rows, labels, classes=declared).probabilities
         evidence = np.log(said[np.arange(len(labels)), labels]).sum()
         assert expert["evidence"] == pytest.approx(evidence, rel=1e-10)
         assert expert["margin_noise"] == noise
         assert f"rank {expert['rank']}" in described(expert)
     assert sum(expert["weight"] for expert in model.experts_) == pytest.approx(1.0)
-    assert model.n_awake_ == 4
+    assert model.n_awake_ == 5
     assert model.given_up_ == []
 
 
@@ -150,12 +151,17 @@ def test_what_sparse_tables_cannot_have_is_refused_by_name(name):
 def test_a_smaller_budget_is_a_lower_rank_and_less_memory():
     rows, labels = stream(columns=2000)
     usual = AutoVVMClassifier().fit(rows, labels)
-    small = AutoVVMClassifier(budget=1.5e4).fit(rows, labels)
-    rank = affordable_rank(2001, 2, memory=12 * 15_000)
+    small = AutoVVMClassifier(budget=2e4).fit(rows, labels)
+    # Three of independent weights beside it take 2 numbers each for a weight, and rates of two
+    # classes 2.
+    rank = affordable_rank(2001, 2, memory=12 * 20_000 - 8 * 2001 * 8)
     assert 0 < rank < 20
     assert small.experts_[0]["rank"] == rank
     assert f"rank {rank} instead of 20" in small.given_up_[0]
     assert small.n_bytes_ < usual.n_bytes_ / 2
+    least = AutoVVMClassifier(budget=8e3).fit(rows, labels)
+    assert described(least.experts_[0]) == "linear, s² 1, rank 0, independent weights"
+    assert least.n_bytes_ < small.n_bytes_
 
 
 def test_one_row_may_be_a_dict_of_places_or_a_sparse_row():
@@ -205,10 +211,22 @@ def test_a_call_that_fails_leaves_the_model_as_it_was():
     assert model.n_seen_ == 100
 
 
-def test_models_of_sparse_tables_are_not_pooled_and_that_is_said():
-    rows, labels = stream(60)
-    with pytest.raises(TypeError, match="model 0 has learned sparse tables, which cannot be"):
-        virtualvector.pool([AutoVVMClassifier().fit(rows, labels) for _ in range(2)])
+def test_models_of_sparse_tables_are_pooled_as_those_who_learn_them(tmp_path):
+    rows, labels = stream(120)
+    parts = [slice(0, 50), slice(50, 120)]
+    both, same = (
+        virtualvector.pool([make().partial_fit(rows[p], labels[p], [0, 1]) for p in parts])
+        for make in (AutoVVMClassifier, WideVVMClassifier)
+    )
+    assert type(both) is AutoVVMClassifier
+    assert both.n_seen_ == 120
+    np.testing.assert_array_equal(both.predict_proba(rows), same.predict_proba(rows))
+    both.save(tmp_path / "m.vvm")
+    again = virtualvector.load(tmp_path / "m.vvm")
+    np.testing.assert_array_equal(again.predict_proba(rows), same.predict_proba(rows))
+    dense = AutoVVMClassifier().partial_fit(rows.toarray(), labels, [0, 1])
+    with pytest.raises(ValueError, match="model 0 has learned sparse tables and model 1 dense"):
+        virtualvector.pool([both, dense])
 
 
 def test_no_more_classes_may_come_once_they_are_closed():

@@ -92,16 +92,17 @@ def test_predictions_and_measures_are_those_of_the_model_in_python(vvm):
     assert json.loads(Path("e.json").read_text())["error"] == pytest.approx(error)
 
 
-def test_a_service_of_texts_is_refused_in_one_line_and_leaves_nothing_behind(vvm):
+def test_a_service_of_sparse_rows_is_refused_in_one_line_and_leaves_nothing_behind(vvm):
     pytest.importorskip("sqlalchemy")
-    write("a.csv", products(60))
-    assert vvm("learn", "a.csv", "--text", "review", *QUICK, "--model", "m.vvm").code == 0
+    Path("a.svm").write_text("+1 1:1 7:1\n-1 2:1\n" * 20)
+    learn = ("learn", "a.svm", "--covariance", "diagonal", "--model", "m.vvm")
+    assert vvm(*learn).code == 0
     before = sorted(path.name for path in Path().iterdir())
     done = vvm("serve", "--model", "m.vvm", "--port", "0")
     assert done.code == 2
     assert done.err.splitlines() == [
-        "vvm: m.vvm: found a model of texts or sparse rows, which is not served yet; expected one "
-        "of numbers, categories and times. vvm predict takes this one."
+        "vvm: m.vvm: found a model of sparse rows, which is not served: a row of JSON would have "
+        "to name its places. Expected one of a table, which may have texts."
     ]
     assert sorted(path.name for path in Path().iterdir()) == before
 

@@ -17,12 +17,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from scipy import sparse
 from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.auto.shards import begun, ended
-from virtualvector.dask import DaskADFClassifier, DaskVVMClassifier, cluster
+from virtualvector.dask import (
+    DaskADFClassifier,
+    DaskAutoVVMClassifier,
+    DaskVVMClassifier,
+    cluster,
+)
 from virtualvector.dask import rounds as dask_rounds
 from virtualvector.dask.cluster import ClusterLost, WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
@@ -365,3 +371,18 @@ def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():
         return max(len(pickle.loads(recipes.of(piece)._graph)[0]) for piece in pieces)
 
     assert largest(2) == largest(50)
+
+
+def test_sparse_pieces_are_learned_as_dense_ones_but_for_committees(client):
+    rows, labels = table(n=400)
+    rows[np.abs(rows) < 0.7] = 0.0
+    parts = [slice(start, start + 100) for start in range(0, 400, 100)]
+    pieces = [dask.delayed(sparse.csr_array(rows[part])) for part in parts]
+    own = [dask.delayed(labels[part]) for part in parts]
+    model = DaskADFClassifier(margin_noise=1.0, shards=2).fit(pieces, own)
+    same = DaskADFClassifier(margin_noise=1.0, shards=2).fit(*in_parts(rows, labels, 100))
+    np.testing.assert_array_equal(
+        model.to_local().predict_proba(rows), same.to_local().predict_proba(rows)
+    )
+    with pytest.raises(TypeError, match="sparse table, which committees on a cluster do not"):
+        DaskAutoVVMClassifier(shards=2).fit(pieces, own)

@@ -3,14 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
-from virtualvector import AutoVVMClassifier, Expert, persistence
+from virtualvector import AutoVVMClassifier, Expert, WideVVMClassifier, persistence
 from virtualvector.auto import classifier
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
+def as_format_9(document):
+    """Take from a document of a committee what format 10 brought."""
+    for posterior in document["state"]["committee"]["posteriors"]:
+        posterior["settings"].pop("independent", None)  # which may be those of an earlier one
+
+
 def as_format_8(document, arrays):
     """Take from a document of a committee what format 9 brought."""
+    as_format_9(document)
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["rank"]
@@ -151,6 +159,7 @@ def test_first_rows_of_files_before_format_9_are_not_replayed(tmp_path):
     document, arrays = from_bytes(path.read_bytes())
     for expert in (*document["parameters"]["experts"], *document["state"]["committee"]["at_start"]):
         del expert["rank"]
+    as_format_9(document)
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     with pytest.raises(persistence.BadModelFile, match="first rows; expected none before format 9"):
         persistence.read(path)
@@ -182,3 +191,22 @@ def test_experts_of_files_before_format_9_have_full_covariances(tmp_path):
     assert [expert["rank"] for expert in again.experts_] == [None] * len(model.experts_)
     assert again.experts == [Expert(None, 1.0), Expert(None, 3.0)]
     np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_weights_of_files_before_format_10_are_not_independent(tmp_path):
+    rows = sparse.random(60, 9, 0.4, "csr", rng=np.random.default_rng(0))
+    model = WideVVMClassifier(rank=1).fit(rows, np.arange(60) % 2)
+    path = tmp_path / "m.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(document | {"format": 9}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="expected none before format 10"):
+        persistence.read(path)
+    mixture = document["state"]["posterior"]
+    for known in (mixture, *mixture["others"]):
+        known["settings"].pop("independent", None)
+    for place in mixture.pop("rates").values():
+        del arrays[place]
+    path.write_bytes(to_bytes(document | {"format": 9}, arrays))
+    with pytest.raises(persistence.BadModelFile, match=r"shape|another"):  # rates had some trust
+        persistence.read(path)

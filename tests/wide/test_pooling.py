@@ -158,6 +158,9 @@ def test_every_learner_of_a_mixture_is_pooled_and_trust_is_the_mean_by_rows():
             np.testing.assert_allclose(np.diagonal(precision_of(own.states[0])), expected)
             linear = sum(p * mean_of(state) for p, state in zip(precisions, states, strict=True))
             np.testing.assert_allclose(mean_of(own.states[0]), linear / expected, atol=1e-12)
+    counted = [mixture.rates.counts for mixture in mixtures]
+    np.testing.assert_array_equal(both.rates.counts, counted[0] + counted[1])
+    assert both.rates.rows.sum() == 240.0
     trusts = [mixture.trust for mixture in mixtures]
     np.testing.assert_allclose(both.trust.evidence, trusts[0].evidence + trusts[1].evidence)
     np.testing.assert_allclose(both.trust.counts, trusts[0].counts + trusts[1].counts)
@@ -180,3 +183,17 @@ def test_residuals_that_are_too_large_to_be_written_out_are_cut_before(monkeypat
         monkeypatch.setattr(pooling, "_MOST_ENTRIES", most)
         both = pool(shards)._posterior.states[0]
         np.testing.assert_allclose(np.diagonal(precision_of(both)), expected, rtol=1e-9)
+
+
+def test_rates_of_shards_add_up_and_what_all_have_counted_counts_once():
+    table, labels = notes(240)
+    labels = np.where(np.arange(240) > 200, "neither", labels)  # which only one shard has seen
+    make = {"text_features": ["note"], "n_hashed": SMALL, "rank": 0}
+    one, start = (
+        WideVVMClassifier(**make).partial_fit(table[:stop], labels[:stop]) for stop in (240, 50)
+    )
+    parts = [slice(50, 120), slice(120, 240)]
+    both = pool([copy(start).partial_fit(table[p], labels[p]) for p in parts], common=start)
+    found, expected = both._posterior.rates, one._posterior.rates
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    np.testing.assert_array_equal(found.rows, expected.rows)

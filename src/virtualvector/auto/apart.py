@@ -33,6 +33,7 @@ from virtualvector.features.pooling import (
     pooled_encoder,
 )
 from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
+from virtualvector.wide import pooling as wide
 
 # Parameters that change nothing of what is learned.
 _NO_PART_OF_IT = ("shuffle", "n_jobs", "new_columns")
@@ -48,12 +49,15 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
                 f"{name} is of type {type(model).__name__} and others are of type "
                 "AutoVVMClassifier; expected models of one kind"
             )
-        if model._wide is not None:
-            raise TypeError(
-                f"{name} has learned sparse tables, which cannot be pooled; expected committees of "
-                "dense ones"
-            )
         check_is_fitted(model)
+    is_sparse = [model._wide is not None for model in given]
+    if all(is_sparse):
+        return _of_sparse_tables(given, len(models), called)
+    if any(is_sparse):
+        one, other = called[is_sparse.index(True)], called[is_sparse.index(False)]
+        raise ValueError(
+            f"{one} has learned sparse tables and {other} dense ones; expected tables of one kind"
+        )
     given = [copy(model) for model in given]  # which stay as they are, whatever is learned
     if common is None and len(given) == 1:
         return given[0]
@@ -73,6 +77,16 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
     result._known = _together(known, start, names, given[0])
     result.classes_ = result._committee.classes
     _warn_of_scales(known, result._known.encoder, names, given[0])
+    return result
+
+
+def _of_sparse_tables(given: Sequence[Any], n_models: int, called: Sequence[str]) -> Any:
+    """Pool those that have learned sparse tables: who learns these is another learner."""
+    common = given[-1]._wide if len(given) > n_models else None
+    shards = [model._wide for model in given[:n_models]]
+    together = wide.pooled(shards, common, called[:n_models], called[-1])
+    result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
+    result._take_wide(together)
     return result
 
 

@@ -42,6 +42,7 @@ class Covariance(StrEnum):
     full = "full"
     low_rank = "low-rank"
     diagonal = "diagonal"
+    independent = "independent"
 
 
 class Choice(NamedTuple):
@@ -152,14 +153,14 @@ class Choice(NamedTuple):
     def check(self) -> None:
         """Raise for options that do not go together."""
         self.experts()
-        if self.rank is not None and self.covariance in (Covariance.full, Covariance.diagonal):
+        if self.rank is not None and self.covariance not in (None, Covariance.low_rank):
             raise typer.BadParameter(
                 f"--rank is not for --covariance {self.covariance}; expected low-rank."
             )
         if self.is_wide and not self.may_be_wide:
             raise typer.BadParameter(
-                "--covariance low-rank and diagonal are linear, and not for --features rbf or "
-                "--budget."
+                "--covariance low-rank, diagonal and independent are linear, and not for "
+                "--features rbf or --budget."
             )
 
     def experts(self) -> tuple[Expert, ...] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from virtualvector import WideVVMClassifier, persistence
+from virtualvector import persistence
 from virtualvector.cli.checkpoint import Checkpoint, ModelFile, make_room, take_up
 from virtualvector.cli.errors import say
 from virtualvector.cli.mark import marking
@@ -102,10 +102,10 @@ def learn_store(address: str, model: Path) -> None:
 
 def _taken_up(path: Path) -> tuple[Checkpoint, list[str]]:
     checkpoint = take_up(path)
-    if isinstance(checkpoint.progress.model, WideVVMClassifier):
+    if any(column.kind == "sparse" for column in checkpoint.columns):
         raise BadInput(
-            f"{path}: found a model of texts or sparse rows, which is not served yet; expected one "
-            "of numbers, categories and times. vvm predict takes this one."
+            f"{path}: found a model of sparse rows, which is not served: a row of JSON would have "
+            "to name its places. Expected one of a table, which may have texts."
         )
     about = persistence.read_header(path)["about"] or {}
     notes = about.get("store")

@@ -95,7 +95,10 @@ def pieces_of(X: Any, y: Any, sample_weight: Any = None) -> Pieces:
 
 def n_rows(piece: Piece) -> int:
     """Return how many rows a piece has, or raise if labels or weights are not as many."""
-    counts = [len(each) for each in piece if each is not None]
+    # Sparse tables have a shape, but no length.
+    counts = [
+        each.shape[0] if hasattr(each, "shape") else len(each) for each in piece if each is not None
+    ]
     if len(set(counts)) > 1:
         raise ValueError(f"found a piece with {counts[0]} rows and {counts[1:]} labels and weights")
     return counts[0]

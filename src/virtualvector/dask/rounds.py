@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 from distributed import Client, wait
+from scipy.sparse import issparse
 
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.shards import ended, round_start
@@ -89,6 +90,7 @@ def learned(
     model, classes = _own(model, classes, start, expected)
     for piece, place in _cut(pieces, cuts):
         with _saying(place):
+            _check_kind(model, piece)
             model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
         classes = None
     return model
@@ -107,10 +109,20 @@ def predicted_then_learned(
     predicted = []
     for piece, place in _cut(pieces, cuts):
         with _saying(place):
+            _check_kind(model, piece)
             found = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
         predicted.append(Predicted(found.labels, found.probabilities, model.classes_))
         classes = None
     return model, predicted
+
+
+def _check_kind(model: Any, piece: Piece) -> None:
+    if isinstance(model, AutoVVMClassifier) and issparse(piece.rows):
+        raise TypeError(
+            "found a sparse table, which committees on a cluster do not learn; expected a dense "
+            "one. DaskADFClassifier and DaskVVMClassifier learn sparse tables; and what "
+            "AutoVVMClassifier has learned of each can be pooled by virtualvector.pool"
+        )
 
 
 def _cut(pieces: Sequence[Any], cuts: Sequence[Cut]) -> Iterator[tuple[Piece, str]]:

@@ -88,12 +88,7 @@ def add_turned(sums: Array, turns: Array, last: int, out: Array) -> None:
     size = sums.shape[1]
     for cut in range(last):
         if dot(sums[cut], sums[cut]) > 0.0:
-            turn = turns[cut]
-            for c in range(0, turn.shape[1], LANES):
-                total = lanes(out, c)
-                for j in range(size):
-                    total = multiply_add(entry_in_all(sums[cut], j), lanes(turn[j], c), total)
-                write_lanes(total, out, c)
+            add_turned_row(sums[cut], turns[cut], out)
             for j in range(size):
                 sums[cut, j] = 0.0
 
@@ -128,8 +123,17 @@ def add_entries(
 
 @compiled
 def divide_by_lower(factor: Array, n: int, x: Array) -> None:
-    """Let x ← C⁻¹x, by the first n rows of a lower triangular C."""
-    for i in range(n):
+    """Let x ← C⁻¹x, by the first n rows of a lower triangular C, of which four are read at once."""
+    in_fours = n - n % 4
+    for i in range(0, in_fours, 4):
+        a, b, c, d = four_dots(x, factor, i, i)
+        two, three, four = factor[i + 1], factor[i + 2], factor[i + 3]
+        first = (x[i] - a) / factor[i, i]
+        second = (x[i + 1] - b - two[i] * first) / two[i + 1]
+        third = (x[i + 2] - c - three[i] * first - three[i + 1] * second) / three[i + 2]
+        rest = x[i + 3] - d - four[i] * first - four[i + 1] * second - four[i + 2] * third
+        x[i], x[i + 1], x[i + 2], x[i + 3] = first, second, third, rest / four[i + 3]
+    for i in range(in_fours, n):
         x[i] = (x[i] - dot_of_row(factor[i], x, i)) / factor[i, i]
 
 
@@ -152,18 +156,39 @@ def signed_square(signs: Array, y: Array, n: int) -> float:
     return total
 
 
+@noalias
+def four_dots(row: Array, others: Array, first: int, n: int) -> tuple[float, float, float, float]:
+    """The inner products of a vector and four rows from ``first`` on: it is read once for all."""
+    one, two, three, four = others[first], others[first + 1], others[first + 2], others[first + 3]
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(n):
+        entry = row[k]
+        a += entry * one[k]
+        b += entry * two[k]
+        c += entry * three[k]
+        d += entry * four[k]
+    return a, b, c, d
+
+
 @compiled
 def write_gram(factor: Array, signs: Array, n: int, gram: Array, scaled: Array) -> None:
-    """Write WᵀD⁻¹W = CSCᵀ − S over the columns of positive sign; zeros for the others."""
+    """Write WᵀD⁻¹W = CSCᵀ − S over the columns of positive sign; zeros for the others.
+
+    Four rows at once, which are in ``scaled``, of shape (4, m).
+    """
+    for first in range(0, n, 4):
+        last = min(first + 4, n)
+        for i in range(first, first + 4):
+            for k in range(first + 4 if first + 4 <= n else n):
+                scaled[i - first, k] = signs[k] * factor[i, k] if i < last and k <= i else 0.0
+        for j in range(last):
+            dots = four_dots(factor[j], scaled, 0, j + 1)
+            for i in range(max(first, j), last):
+                is_one = signs[i] > 0.0 and signs[j] > 0.0
+                total = dots[i - first] if is_one else 0.0
+                gram[i, j] = total
+                gram[j, i] = total
     for i in range(n):
-        for k in range(i + 1):
-            scaled[k] = signs[k] * factor[i, k]
-        for j in range(i + 1):
-            total = 0.0
-            if signs[i] > 0.0 and signs[j] > 0.0:
-                total = dot_of_row(factor[j], scaled, j + 1)
-            gram[i, j] = total
-            gram[j, i] = total
         if signs[i] > 0.0:
             gram[i, i] = max(gram[i, i] - 1.0, 0.0)
 
@@ -201,8 +226,13 @@ def write_leading(gram: Array, n: int, basis: Array, other: Array, rest: Array) 
 @compiled
 def write_images(gram: Array, n: int, basis: Array, out: Array) -> None:
     """Write Gq in rows, for the rows q of a basis."""
-    for m in range(basis.shape[0]):
-        for i in range(n):
+    size = basis.shape[0]
+    in_fours = size - size % 4
+    for i in range(n):
+        for m in range(0, in_fours, 4):
+            dots = four_dots(gram[i], basis, m, n)
+            out[m, i], out[m + 1, i], out[m + 2, i], out[m + 3, i] = dots
+        for m in range(in_fours, size):
             out[m, i] = dot_of_row(gram[i], basis[m], n)
 
 
@@ -247,7 +277,27 @@ def orthonormalise(basis: Array, n: int) -> None:
 def write_turned(row: Array, turn: Array, out: Array) -> None:
     """Write wT. Rows of T have zeros behind them, so that there are whole vectors of eight."""
     for c in range(0, turn.shape[1], LANES):
-        total = no_lanes()
+        write_lanes(no_lanes(), out, c)
+    add_turned_row(row, turn, out)
+
+
+@ordered
+def add_turned_row(row: Array, turn: Array, out: Array) -> None:
+    """Add wT."""
+    width = turn.shape[1]
+    in_threes = width - width % (3 * LANES)
+    for c in range(0, in_threes, 3 * LANES):  # one addition need not wait for another
+        total, more, most = lanes(out, c), lanes(out, c + LANES), lanes(out, c + 2 * LANES)
+        for j in range(row.shape[0]):
+            entry, of_turn = entry_in_all(row, j), turn[j]
+            total = multiply_add(entry, lanes(of_turn, c), total)
+            more = multiply_add(entry, lanes(of_turn, c + LANES), more)
+            most = multiply_add(entry, lanes(of_turn, c + 2 * LANES), most)
+        write_lanes(total, out, c)
+        write_lanes(more, out, c + LANES)
+        write_lanes(most, out, c + 2 * LANES)
+    for c in range(in_threes, width, LANES):
+        total = lanes(out, c)
         for j in range(row.shape[0]):
             total = multiply_add(entry_in_all(row, j), lanes(turn[j], c), total)
         write_lanes(total, out, c)

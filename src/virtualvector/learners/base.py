@@ -61,7 +61,7 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
-        "covariance": [StrOptions({"full", "low-rank", "diagonal"})],
+        "covariance": [StrOptions({"full", "low-rank", "diagonal", "independent"})],
         "rank": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({BALANCED}), None],
         "new_columns": CONSTRAINT,
@@ -80,7 +80,8 @@ class BayesianLinearClassifier(ClassifierMixin, LinearRows, SavableMixin):
         # The engine's prior variance is one; only the ratio matters.
         margin_noise = self.margin_noise / self.prior_variance
         rank = rank_of(self.covariance, self.rank)
-        return Noise(self.label_noise, margin_noise, self.half_life, rank)
+        independent = self.covariance == "independent"
+        return Noise(self.label_noise, margin_noise, self.half_life, rank, independent)
 
     def _settling(self) -> Settings | None:
         """Say how to run EP before the posterior is read, if learning leaves that to then."""

@@ -11,6 +11,9 @@ from virtualvector.posterior import Settings, presets
 from virtualvector.posterior.presets import EVICTION, Noise
 from virtualvector.posterior.settings import check_settings
 
+# Kinds of those that `WideVVMClassifier` has beside a learner, in words.
+INDEPENDENT, RATES = "independent weights", "rates of places in classes"
+
 
 class Expert(NamedTuple):
     """What one expert assumes about the stream.
@@ -185,4 +188,7 @@ def described(told: Mapping[str, Any]) -> str:
     >>> described(Expert(None, 1.0, rank=20)._asdict() | {"weight": 0.5})
     'linear, s² 1, rank 20'
     """
-    return describe(Expert(**{name: told[name] for name in Expert._fields}))
+    if told.get("kind") == RATES:
+        return RATES
+    words = describe(Expert(**{name: told[name] for name in Expert._fields}))
+    return f"{words}, {INDEPENDENT}" if told.get("kind") == INDEPENDENT else words

@@ -52,12 +52,14 @@ class VVMClassifier(BayesianLinearClassifier):
         what they were halves in so many rows. What is known fades into the prior. The more rows
         say, the sooner old ones are outdone: memory reaches back much less than a half-life. By
         default nothing is forgotten.
-    covariance : {"full", "low-rank", "diagonal"}, default="full"
+    covariance : {"full", "low-rank", "diagonal", "independent"}, default="full"
         What is kept of how uncertain weights are together. All of it takes d² numbers, for d
         weights, and as much time per row. "low-rank" keeps a precision for each weight, and how
         they hang together along ``rank`` directions: about d·(rank + 3) numbers, for tables that
         are wide and sparse. "diagonal" is rank 0. Both need margin noise, and fewer points than
-        weights; with a half-life, points go at every drift.
+        weights; with a half-life, points go at every drift. "independent", without points, keeps a
+        variance for each weight and matches these, as AdPredictor does (Graepel et al. 2010): for
+        words often better than "diagonal", and without margin noise, too.
     rank : int, default=20
         The number of those directions: more of them, better predictions.
     hedge : bool, default=True

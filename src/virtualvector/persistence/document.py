@@ -14,17 +14,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from virtualvector.persistence.errors import Misfit, shortly
 
 KEY = "virtualvector"
-DTYPES = ("F64", "I64", "BOOL")
+DTYPES = ("BOOL", "F64", "I64")  # as safetensors has them, from the last to the first
+_KINDS = {"b": "BOOL", "f": "F64", "i": "I64"}
 LONGEST_HEADER = 16 * 2**20  # bytes
 DEEPEST = 40  # JSON within JSON
 MOST_MARKS = 2**21  # of JSON's punctuation: each may cost up to fifty bytes of memory
@@ -63,14 +65,39 @@ def to_bytes(document: dict[str, Any], arrays: Arrays) -> bytes:
     """
     inner = json.dumps(document, sort_keys=True, allow_nan=False, separators=(",", ":"))
     text = f'{{"checksum":"{_BLANK.decode()}",{inner[1:]}'
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    blank = save(contiguous, {KEY: text})
-    place = _place_of_checksum(blank)
-    checksum = hashlib.sha256(blank).hexdigest().encode()
-    view = memoryview(blank)  # of which parts are not copied
-    contents = b"".join((view[: place.start], checksum, view[place.stop :]))
+    header, *parts = _laid_out({KEY: text}, arrays)
+    blank = hashlib.sha256(header)
+    for part in parts:
+        blank.update(part)
+    place = _place_of_checksum(header)
+    header = header[: place.start] + blank.hexdigest().encode() + header[place.stop :]
+    contents = b"".join((header, *parts))
     _checked_header(contents)  # what cannot be read is not written
     return contents
+
+
+def _laid_out(metadata: dict[str, str], arrays: Arrays) -> Iterator[Any]:
+    """Yield what `safetensors.numpy.save` would join: the header, then the bytes of each array.
+
+    It would copy all arrays twice, and a model may take most of the memory that there is.
+    """
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    kinds = {name: _KINDS[array.dtype.kind] for name, array in arrays.items()}
+    order = sorted(arrays, key=lambda name: (-DTYPES.index(kinds[name]), name))
+    entries, start = {}, 0
+    for name in order:
+        stop = start + arrays[name].nbytes
+        shape = list(arrays[name].shape)
+        entries[name] = {"dtype": kinds[name], "shape": shape, "data_offsets": [start, stop]}
+        start = stop
+    header = json.dumps(
+        {"__metadata__": metadata} | entries, ensure_ascii=False, separators=(",", ":")
+    ).encode()
+    header += b" " * (-len(header) % 8)
+    yield len(header).to_bytes(8, "little") + header
+    for name in order:
+        little = arrays[name].dtype.newbyteorder("<")
+        yield arrays[name].astype(little, copy=False).reshape(-1).view(np.uint8)
 
 
 def from_bytes(contents: bytes) -> tuple[dict[str, Any], Arrays]:

@@ -19,7 +19,12 @@ from virtualvector.persistence.upgrade_committee import (
     with_reach,
     with_views,
 )
-from virtualvector.persistence.upgrade_points import with_label_noises, with_ranks, with_turns
+from virtualvector.persistence.upgrade_points import (
+    with_label_noises,
+    with_precisions_added,
+    with_ranks,
+    with_turns,
+)
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
 
 # Format 3 has other names for these: fields of records, parameters, counters.
@@ -86,6 +91,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state, arrays = with_turns(state, arrays)
     if format < 9:
         state = with_first_rows(with_full_covariances(state))
+    if format < 10:
+        state = with_precisions_added(state)
     return state, arrays
 
 

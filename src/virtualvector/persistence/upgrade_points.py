@@ -107,3 +107,18 @@ def _turned(node: Any, arrays: Arrays) -> Any:
     if extent in arrays and arrays[extent].shape == (2,):
         arrays[extent] = np.append(arrays[extent], 0)
     return node | {name: folder + name for name in new}
+
+
+def with_precisions_added(node: Any) -> Any:
+    """Format 10: weights may be independent, and rates beside learners; before, neither was."""
+    if isinstance(node, list):
+        return [with_precisions_added(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {name: with_precisions_added(each) for name, each in node.items()}
+    new: dict[str, Any] = {"independent": False} if node.keys() >= _SETTINGS else {}
+    new |= {"rates": None} if node.keys() >= {"others", "trust"} else {}
+    for name in new:
+        if name in node:
+            raise Misfit(f"found {name} among what was learned; expected none before format 10")
+    return node | new

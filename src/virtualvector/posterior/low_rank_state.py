@@ -182,12 +182,13 @@ def check_low_rank(n_weights: int, settings: Settings) -> None:
     """Raise ValueError unless a residual of low rank can work with settings.
 
     A row without noise may leave nothing uncertain along it. What a cut then adds to η would say of
-    each of its weights alone what only their sum is known to be.
+    each of its weights alone what only their sum is known to be. Independent weights, whose
+    variances are matched, never know more of one than rows say of it.
     """
-    if settings.margin_noise == 0.0:
+    if settings.margin_noise == 0.0 and not settings.independent:
         raise ValueError(
             "found margin_noise = 0 with a covariance of low rank; expected more than 0, or "
-            "covariance='full'"
+            "covariance='full' or 'independent'"
         )
     if most_points(settings) > n_weights:
         raise ValueError(
@@ -232,12 +233,14 @@ class LowRankWorkspace(NamedTuple):
     owners: IntArray  # (f,)
     followed: IntArray  # (1,)
     by_visit: Array  # (e, L)  zeros, but while a product is computed
+    independent: IntArray  # (1,)  whether variances of weights are matched, not precisions added
     product: Array  # (m,)
     other: Array  # (m,)
     held: Array  # (3, k)  vectors by their non-zeros
     held_places: IntArray  # (3, k)
     held_sizes: IntArray  # (3,)
     gram_of_columns: Array  # (m, m)
+    four_rows: Array  # (4, m)
     basis: Array  # (L, m)  the leading directions, in rows
     leading: Array  # (m, w)  the same in columns
     square: Array  # (L, w)
@@ -266,8 +269,8 @@ class LowRankWorkspace(NamedTuple):
     unfinished: IntArray
 
 
-_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "followed", "held_places", "held_sizes",
-                     "pairs", "n_pairs", "candidates", "unfinished")  # fmt: skip
+_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "followed", "independent", "held_places",
+                     "held_sizes", "pairs", "n_pairs", "candidates", "unfinished")  # fmt: skip
 
 
 def make_low_rank_workspace(
@@ -283,12 +286,14 @@ def make_low_rank_workspace(
         "owners": state.recent_places.shape,
         "followed": (1,),
         "by_visit": state.lags.shape,
+        "independent": (1,),
         "product": (m,),
         "other": (m,),
         "held": (3, k),
         "held_places": (3, k),
         "held_sizes": (3,),
         "gram_of_columns": (m, m),
+        "four_rows": (4, m),
         "basis": (rank, m),
         "leading": (m, width),
         "square": (rank, width),
@@ -298,7 +303,9 @@ def make_low_rank_workspace(
         "row": (width,),
     } | scratch_over_points(c, settings)
     layout: Layout[LowRankWorkspace] = Layout(LowRankWorkspace, shapes, _SCRATCH_INTEGERS)
-    return layout.zeros()
+    workspace = layout.zeros()
+    workspace.independent[0] = settings.independent
+    return workspace
 
 
 class LowRankArguments(NamedTuple):

@@ -24,10 +24,10 @@ def rank_of(covariance: str, rank: int) -> int:
     Examples
     --------
     >>> from virtualvector.posterior.presets import rank_of
-    >>> [rank_of(word, 20) for word in ("full", "low-rank", "diagonal")]
-    [-1, 20, 0]
+    >>> [rank_of(word, 20) for word in ("full", "low-rank", "diagonal", "independent")]
+    [-1, 20, 0, 0]
     """
-    return {"full": _FULL, "low-rank": int(rank), "diagonal": 0}[covariance]
+    return {"full": _FULL, "low-rank": int(rank)}.get(covariance, 0)
 
 
 class Noise(NamedTuple):
@@ -37,6 +37,7 @@ class Noise(NamedTuple):
     margin_noise: float = 0.0  # s²
     half_life: float | None = None  # rows until half is forgotten; None: nothing ever is
     rank: int = _FULL  # of the residual beside its diagonal
+    independent: bool = False  # of rank 0: variances of weights are matched
 
 
 def vvm(
@@ -106,4 +107,5 @@ def _with_noise(noise: Noise) -> Settings:
         margin_noise=float(noise.margin_noise),
         half_life=math.inf if noise.half_life is None else float(noise.half_life),
         rank=noise.rank,
+        independent=noise.independent,
     )

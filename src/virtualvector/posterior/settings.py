@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     max_sweeps: int = 30
     half_life: float = math.inf  # rows until half is forgotten; infinite: nothing ever is
     rank: int = -1  # of the residual's precision, beside a diagonal; negative: a full covariance
+    independent: bool = False  # of rank 0: variances of weights are matched, not precisions added
 
 
 class CleanSettings(Settings):
@@ -67,6 +68,10 @@ def check_settings(settings: Settings) -> None:
         "max_sweeps": (0 <= settings.max_sweeps < LARGEST_COUNT, "0 or more"),
         "half_life": (settings.half_life > 0.0, "more than 0"),
         "rank": (-1 <= settings.rank < LARGEST_COUNT, "0 or more, or -1 for a full covariance"),
+        "independent": (
+            not settings.independent or settings.rank == settings.buffer_size == 0,
+            "it with rank 0 and without points only",
+        ),
     }
     for name, (is_allowed, expected) in allowed.items():
         if not is_allowed:
@@ -82,7 +87,7 @@ def in_words(settings: Settings) -> dict[str, float | str]:
 
 def plain(settings: Settings) -> Settings:
     """Return the same settings as Python numbers: code is compiled for each set of types."""
-    kinds = (float, float, int, int, int, float, int, float, int)
+    kinds = (float, float, int, int, int, float, int, float, int, bool)
     return Settings._make(kind(value) for kind, value in zip(kinds, settings, strict=True))
 
 

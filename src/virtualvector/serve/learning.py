@@ -28,6 +28,7 @@ from virtualvector.values import Marks, spelled
 
 if TYPE_CHECKING:
     from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.wide.classifier import WideVVMClassifier
 
 _MARKS = Marks().of_labels
 AT_ONCE = 256  # labels: not so many that two drift alarms could be raised
@@ -38,7 +39,7 @@ MANY = 3  # rows for which that is quicker than one by one (measured: a committe
 class Learned(NamedTuple):
     """A model that stays as it is, and which labels of a store it has learned."""
 
-    model: AutoVVMClassifier
+    model: AutoVVMClassifier | WideVVMClassifier
     tally: Tally  # of the model file
     sequence: int  # of the last label
     monitor: Monitor = Monitor()
@@ -61,22 +62,31 @@ class Learned(NamedTuple):
         if isinstance(table, np.ndarray) and self.beside is not None:
             predicted = self.beside(table).tolist()
         elif isinstance(table, np.ndarray):
-            names = self.model.feature_names_in_.tolist()
-            predicted = self.model.predict_proba(dict(zip(names, table.T, strict=True))).tolist()
+            predicted = self._said_at_once(table)
         else:
             predicted = self.model.predict_proba(table).tolist()
         return [dict(zip(classes, row, strict=True)) for row in predicted]
 
     def said_of(self, rows: Array) -> list[list[float]]:
         """Return as much of a few rows of finite numbers; called by one thread only."""
+        if not hasattr(self.model, "predict_proba_one"):
+            return self._said_at_once(rows)
         if len(rows) < MANY or self.predicting is None:
             return [self.model.predict_proba_one(row).tolist() for row in rows]
         said: list[list[float]] = self.predicting(rows).tolist()
         return said
 
+    def _said_at_once(self, rows: Array) -> list[list[float]]:
+        names = self.model.feature_names_in_.tolist()
+        said: list[list[float]] = self.model.predict_proba(
+            dict(zip(names, rows.T, strict=True))
+        ).tolist()
+        return said
+
     def ready(self, example: Checked) -> Learned:
         """Return the same, with all made that whoever answers first would wait for."""
-        own, other = (self.model.predicting(TOGETHER) for _ in range(2))
+        made = getattr(self.model, "predicting", None)  # which only committees have
+        own, other = (None if made is None else made(TOGETHER) for _ in range(2))
         now = self._replace(predicting=own, beside=None if other is None else _in_turn(other))
         now.probabilities(example)
         if isinstance(example.table, np.ndarray):
@@ -105,14 +115,14 @@ class Learned(NamedTuple):
         """Return what there is when some more labels have been learned, in their order."""
         table = form.table([parsed(row.row, form.only_numbers) for row in rows])
         model = copy(self.model)
-        calm = model._committee.calm_since
+        calm = _calm_since(model)
         # As vvm learn does it: what learns single rows in place would have to be compiled, too.
         model.predict_then_learn(table, self._as_classes([row.label for row in rows]))
         after = self._replace(model=model, sequence=rows[-1].sequence, predicting=None, beside=None)
         columns, predicted = predictions_of(rows, after.classes)
         labels = np.array([row.label for row in rows])
         monitor = self.monitor.with_labels(rows, after.classes)
-        since = model._committee.calm_since
+        since = _calm_since(model)
         if since != calm:
             monitor = monitor.with_alarm(after.sequence - (model.n_seen_ - since))
         return after._replace(
@@ -136,8 +146,17 @@ class Learned(NamedTuple):
         return {"id": store, "sequence": self.sequence, "monitor": self.monitor.as_dict()}
 
 
+def _calm_since(model: AutoVVMClassifier | WideVVMClassifier) -> int:
+    """Return the row since which there was no alarm; who learns texts raises none."""
+    committee = getattr(model, "_committee", None)
+    return 0 if committee is None else int(committee.calm_since)
+
+
 def taken_up(
-    model: AutoVVMClassifier, tally: Tally, notes: Mapping[str, Any] | None, sequence: int
+    model: AutoVVMClassifier | WideVVMClassifier,
+    tally: Tally,
+    notes: Mapping[str, Any] | None,
+    sequence: int,
 ) -> Learned:
     """Return what a model file holds; without notes of a service it has learned no label of one."""
     if notes is None:

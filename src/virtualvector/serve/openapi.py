@@ -9,16 +9,18 @@ from typing import Any
 from virtualvector.serve.bodies import LONGEST_ID, Limits
 from virtualvector.streams import Column
 
-_VALUES = {"number": 0.5, "category": "a", "time": "2021-05-06 07:08:09"}
+_VALUES = {"number": 0.5, "category": "a", "time": "2021-05-06 07:08:09", "text": "a few words"}
 _WORDS = {
     "number": "A finite number, or null where it is missing.",
     "category": "A text, a whole number or a truth value, or null where it is missing.",
     "time": "A date or a time, such as 2021-05-06 07:08:09, or null where it is missing.",
+    "text": "A text, of which words count, or null where it is missing.",
 }
 _TYPES = {
     "number": ["number", "null"],
     "category": ["string", "integer", "boolean", "null"],
     "time": ["string", "null"],
+    "text": ["string", "null"],
 }
 
 

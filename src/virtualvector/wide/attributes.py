@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import of_one_moment
 from virtualvector.features.wide import WideEncoder
-from virtualvector.learners.expert import Expert
+from virtualvector.learners.expert import INDEPENDENT, RATES, Expert
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import LowRankState, mean_of
 from virtualvector.posterior.low_rank import deviations_of
 from virtualvector.posterior.state import LOG_EVIDENCE, ROWS, counters
-from virtualvector.wide.learning import MOST_RANK
+from virtualvector.wide.learning import MOST_RANK, settings_beside
 from virtualvector.wide.mixed import Mixed
 
 MOST_WEIGHTS = 1000  # of a class, that are looked at
@@ -85,7 +85,8 @@ class WideAttributes(BaseEstimator):
     def n_awake_(self) -> int:
         """How many learners there are: all are awake."""
         check_is_fitted(self)
-        return len(learners_of(self._posterior))
+        known = self._posterior
+        return known.n_opinions if isinstance(known, Mixed) else 1
 
     @property
     def experts_(self) -> list[dict[str, Any]]:
@@ -111,9 +112,12 @@ class WideAttributes(BaseEstimator):
                 alone._replace(margin_noise=how.margin_noise, rank=how.rank)
                 for how in (other.settings for other in known.others)
             ]
+            experts += [alone._replace(rank=0)] * (known.rates is not None)
+        kinds = [INDEPENDENT if own.settings.independent else "" for own in learners_of(known)]
+        kinds += [RATES] * (len(experts) - len(kinds))
         return [
-            each._asdict() | {"evidence": e, "weight": w, "awake": True}
-            for each, e, w in zip(experts, evidence, weights, strict=True)
+            each._asdict() | {"evidence": e, "weight": w, "awake": True, "kind": kind}
+            for each, e, w, kind in zip(experts, evidence, weights, kinds, strict=True)
         ]
 
     @property
@@ -127,23 +131,26 @@ class WideAttributes(BaseEstimator):
         check_is_fitted(self)
         found = []
         d = len(self._posterior.states[0].mean)
-        if self.covariance != "diagonal" and self.rank is None and self.rank_ < MOST_RANK:
+        if self.covariance == "low-rank" and self.rank is None and self.rank_ < MOST_RANK:
             found.append(
                 f"rank {self.rank_} instead of {MOST_RANK}, for {d:,} weights of each class"
             )
-        if self.mix and not isinstance(self._posterior, Mixed):
-            found.append("the mix with learners of rank 0")
+        n_left_out = 1 + len(settings_beside(self._posterior.settings)) - (self.n_awake_ - 1)
+        if self.mix and n_left_out > 0:
+            found.append(f"{n_left_out} of those that would learn beside it, and be mixed with it")
         return found
 
     @property
     def n_bytes_(self) -> int:
         """The memory that everything learned takes."""
         check_is_fitted(self)
-        states = [
+        states: list[Any] = [
             state
             for known in learners_of(self._posterior)
             for state in [*known.states, *([] if known.unseen is None else [known.unseen])]
         ]
+        if isinstance(self._posterior, Mixed) and self._posterior.rates is not None:
+            states.append(self._posterior.rates)
         arrays: dict[int, int] = {id(array): array.nbytes for state in states for array in state}
         return sum(arrays.values()) + self._encoder.n_bytes
 

@@ -33,8 +33,9 @@ from virtualvector.types import Array, ClassWeight, Labels, Predictions
 from virtualvector.wide.attributes import WideAttributes
 from virtualvector.wide.learning import (
     MEMORY,
+    Beside,
+    affordable_beside,
     affordable_rank,
-    affords_others,
     learn,
     predict,
     settings_beside,
@@ -65,14 +66,16 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
     label_noise, margin_noise, merge_pairs, eviction, half_life
         As for `VVMClassifier`; margin noise has to be above 0, by default it is 1. "oldest" as an
         eviction is window-EP.
-    covariance : {"low-rank", "diagonal"}, default="low-rank"
+    covariance : {"low-rank", "diagonal", "independent"}, default="low-rank"
         What is kept of how uncertain weights are together.
     rank : int, optional
         The directions along which that is kept; by default 20, or as many as 256 MiB are there for.
+        If they are there for none, weights are independent.
     mix : bool, default=True
-        Whether predictions are mixed with those of three learners of rank 0, at a quarter, once and
-        four times the margin noise, as a committee mixes those of its experts: which of them is
-        right, the rows tell. Not where there are so many classes that memory is not there for them.
+        Whether predictions are mixed with those of three learners of independent weights, at once,
+        a quarter and four times the margin noise, and with what the rates of places in classes say,
+        as a committee mixes those of its experts: which of them is right, the rows tell. Where
+        there are so many classes that memory is not there for all of them, fewer.
     text_features : array-like of str or int, optional
         The columns of texts, by their names or places; by default there are none. Each of the words
         and pairs of neighbouring ones counts once.
@@ -123,7 +126,7 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         "merge_pairs": [Interval(Integral, 0, None, closed="left")],
         "eviction": [StrOptions(set(EVICTION))],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
-        "covariance": [StrOptions({"low-rank", "diagonal"})],
+        "covariance": [StrOptions({"low-rank", "diagonal", "independent"})],
         "rank": [None, Interval(Integral, 0, None, closed="left")],
         "mix": ["boolean"],
         "text_features": [None, "array-like"],
@@ -299,10 +302,16 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         return labels
 
     def _settings(self, n_weights: int, n_classes: int) -> Settings:
-        rank = 0 if self.covariance == "diagonal" else self.rank
+        independent, rank = self.covariance == "independent", self.rank
+        noise = Noise(self.label_noise, self.margin_noise, self.half_life, 0)
+        if self.covariance != "low-rank":
+            rank = 0
         if rank is None:
-            rank = affordable_rank(n_weights, n_classes, self._memory)
-        noise = Noise(self.label_noise, self.margin_noise, self.half_life, int(rank))
+            beside = Beside(settings_beside(presets.adf(noise)) if self.mix else [], self.mix)
+            numbers = beside.numbers(n_classes)
+            rank = affordable_rank(n_weights, n_classes, self._memory, numbers)
+            independent = rank == self.buffer_size == 0
+        noise = noise._replace(rank=int(rank), independent=independent)
         if self.buffer_size == 0:
             return presets.adf(noise)
         return presets.vvm(
@@ -344,8 +353,9 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         n_weights = self._encoder.n_inputs + 1
         settings = self._settings(n_weights, n_classes)
         self._posterior = OneVsRest.prior(n_weights, settings, None, classes)
-        if self.mix and affords_others(settings, n_weights, n_classes, self._memory):
-            self._posterior = mixed(self._posterior, settings_beside(settings))
+        if self.mix:
+            beside = affordable_beside(settings, n_weights, n_classes, self._memory)
+            self._posterior = mixed(self._posterior, *beside)
         self.classes_ = self._posterior.classes
 
     def _learn(
@@ -383,8 +393,10 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
                 f"found {n_weights} weights; expected {self._encoder.n_inputs + 1}, as columns say"
             )
         settings = self._settings(n_weights, 2)
-        if self.rank is None and self.covariance != "diagonal":
-            settings = settings._replace(rank=self._posterior.settings.rank)
+        if self.rank is None and self.covariance == "low-rank":
+            known = self._posterior.settings
+            independent = known.independent and known.rank == self.buffer_size == 0
+            settings = settings._replace(rank=known.rank, independent=independent)
         check_same_settings(self._posterior, settings, self.mix)
         classes = self._posterior.classes
         return checked_classes(classes) if len(classes) else classes

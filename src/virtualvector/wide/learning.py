@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +17,25 @@ from virtualvector.types import Array, Labels
 MEMORY = 2**28  # bytes of all posteriors, if nobody says of which rank they are
 MOST_RANK = 20
 PER_WEIGHT = 3  # numbers, beside the rank: the mean, the precision, and which cut has written it
-FACTORS = (0.25, 1.0, 4.0)  # of the margin noise, for those beside: see docs/text.md
+ALONE = 2  # numbers of a weight without directions: the mean and the precision
+FACTORS = (1.0, 0.25, 4.0)  # of the margin noise, for those beside: see docs/text.md
 
 
-def affordable_rank(n_weights: int, n_classes: int, memory: int = MEMORY) -> int:
+class Beside(NamedTuple):
+    """Who learns beside a learner: others, by their settings, and rates of places in classes."""
+
+    others: list[Settings]
+    rates: bool
+
+    def numbers(self, n_classes: int) -> int:
+        """Return how many numbers that takes for each weight of a posterior."""
+        return ALONE * len(self.others) + self.rates * (2 if n_classes <= 2 else 1)
+
+
+def affordable_rank(n_weights: int, n_classes: int, memory: int = MEMORY, beside: int = 0) -> int:
     """Return the rank that memory is there for: d(L + 3) numbers for each posterior.
+
+    Beside them may be some numbers more for each weight.
 
     Examples
     --------
@@ -28,39 +43,64 @@ def affordable_rank(n_weights: int, n_classes: int, memory: int = MEMORY) -> int
     >>> affordable_rank(2**18, 2), affordable_rank(2**18, 20), affordable_rank(2**24, 2)
     (20, 3, 0)
     """
-    n_posteriors = n_classes if n_classes > 2 else 1
-    return min(max(memory // (8 * n_weights * n_posteriors) - PER_WEIGHT, 0), MOST_RANK)
+    numbers = memory // (8 * n_weights * _n_posteriors(n_classes))
+    return min(max(numbers - PER_WEIGHT - beside, 0), MOST_RANK)
 
 
 def settings_beside(own: Settings) -> list[Settings]:
-    """Return how others of rank 0 learn beside a learner.
+    """Return how others of independent weights learn beside a learner, the most useful first.
 
     Examples
     --------
     >>> from virtualvector.posterior.presets import Noise, adf
     >>> from virtualvector.wide.learning import settings_beside
     >>> [each.margin_noise for each in settings_beside(adf(Noise(margin_noise=1.0, rank=20)))]
-    [0.25, 1.0, 4.0]
+    [1.0, 0.25, 4.0]
     """
+    return _at_noises(own, FACTORS, independent=True)
+
+
+def were_beside(own: Settings) -> list[Settings]:
+    """Return how others learned beside a learner in files up to format 9."""
+    return _at_noises(own, tuple(sorted(FACTORS)), independent=False)
+
+
+def _at_noises(own: Settings, factors: Sequence[float], independent: bool) -> list[Settings]:
     half_life = None if own.half_life == math.inf else own.half_life
-    alone = presets.adf(Noise(own.label_noise, own.margin_noise, half_life, 0))
-    others = [alone._replace(margin_noise=factor * own.margin_noise) for factor in FACTORS]
+    alone = presets.adf(Noise(own.label_noise, own.margin_noise, half_life, 0, independent))
+    others = [alone._replace(margin_noise=factor * own.margin_noise) for factor in factors]
     return [each for each in others if each != own]
 
 
-def affords_others(own: Settings, n_weights: int, n_classes: int, memory: int = MEMORY) -> bool:
-    """Whether memory is there for others, beside a learner and without lowering its rank.
+def affordable_beside(
+    own: Settings, n_weights: int, n_classes: int, memory: int = MEMORY
+) -> Beside:
+    """Return who memory is there for beside a learner, without lowering its rank.
 
     Examples
     --------
     >>> from virtualvector.posterior.presets import Noise, adf
-    >>> from virtualvector.wide.learning import affords_others
-    >>> [affords_others(adf(Noise(rank=20)), 2**18, n_classes) for n_classes in (2, 20)]
-    [True, False]
+    >>> from virtualvector.wide.learning import affordable_beside
+    >>> own = adf(Noise(margin_noise=1.0, rank=0, independent=True))
+    >>> for n_classes in (2, 20, 52):
+    ...     beside = affordable_beside(own, 2**18, n_classes)
+    ...     print(n_classes, beside.rates, [each.margin_noise for each in beside.others])
+    2 True [0.25, 4.0]
+    20 True [0.25]
+    52 False []
     """
-    n_posteriors = n_classes if n_classes > 2 else 1
-    numbers = own.rank + PER_WEIGHT * (1 + len(settings_beside(own)))
-    return 8 * n_weights * n_posteriors * numbers <= memory
+    taken = own.rank + PER_WEIGHT if own.rank > 0 else ALONE
+    left = memory // (8 * n_weights * _n_posteriors(n_classes)) - taken
+    rates = Beside([], True).numbers(n_classes) <= left
+    others: list[Settings] = []
+    for each in settings_beside(own):
+        if Beside([*others, each], rates).numbers(n_classes) <= left:
+            others.append(each)
+    return Beside(others, rates)
+
+
+def _n_posteriors(n_classes: int) -> int:
+    return n_classes if n_classes > 2 else 1
 
 
 def predict(known: OneVsRest, rows: Any) -> Array:

@@ -1,9 +1,10 @@
 """Several learners of wide rows as a committee: mixed, pooled and corrected as its experts are.
 
 A prior scale and a rank cannot be known beforehand. So beside the learner that was asked for there
-are a few of rank 0, which cost next to nothing, at other margin noises: rows are taken as they
-come, so that more margin noise is a narrower prior. What is said is what a committee of them says
-(`kernels/opinions.py`). What is known of the weights is the first learner's.
+are a few of independent weights, which cost next to nothing, at other margin noises: rows are taken
+as they come, so that more margin noise is a narrower prior. Beside these are the rates of places in
+classes (`rates.py`). What is said is what a committee of them says (`kernels/opinions.py`). What is
+known of the weights is the first learner's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import WHOLE, Settings
 from virtualvector.posterior.state import ROWS
 from virtualvector.types import Array, Labels, Predictions
+from virtualvector.wide.rates import Rates
 
 _ROUNDING = 1e-9  # of sums of weights
 
@@ -119,6 +121,7 @@ class Mixed(OneVsRest):
     """
 
     others: tuple[OneVsRest, ...]
+    rates: Rates | None
     trust: Trust
 
     @property
@@ -137,8 +140,15 @@ class Mixed(OneVsRest):
                 raise ValueError("found learners of other classes; expected the same")
             if (other.unseen is None) != (self.unseen is None):
                 raise ValueError("found learners for other classes to come; expected the same")
-        self.trust.check(1 + len(self.others), len(self.classes))
+        if self.rates is not None:
+            self.rates.check(n_weights - 1, len(self.classes), n_seen)
+        self.trust.check(self.n_opinions, len(self.classes))
         return n_weights
+
+    @property
+    def n_opinions(self) -> int:
+        """How many there are whose opinions are mixed."""
+        return 1 + len(self.others) + (self.rates is not None)
 
     def predict_then_learn(
         self, rows: Array, labels: Labels, powers: Array = WHOLE
@@ -146,13 +156,18 @@ class Mixed(OneVsRest):
         """Learn labelled rows of known classes; also return what was said of each before."""
         after, own = super().predict_then_learn(rows, labels, powers)
         both = [other.predict_then_learn(rows, labels, powers) for other in self.others]
-        after = replace(after, others=tuple(other for other, _ in both))
+        observed, rates = np.searchsorted(self.classes, labels), self.rates
+        said = [np.asarray(each.probabilities) for each in (own, *(other for _, other in both))]
+        if rates is not None:
+            half_life = self.settings.half_life
+            rates, by_rates = rates.predict_then_learn(rows, observed, half_life, powers)
+            said.append(by_rates)
+        after = replace(after, others=tuple(other for other, _ in both), rates=rates)
         if len(self.classes) < 2:
             return after, own
         trust = self.trust.copy()
-        said = [np.asarray(each.probabilities) for each in (own, *(other for _, other in both))]
         opinions = trust.opinions(said)
-        opinions.observed[:] = np.searchsorted(self.classes, labels)
+        opinions.observed[:] = observed
         if len(powers):
             opinions.powers[:] = powers
         conclude_at(StructTable(opinions).address, len(opinions.observed), True)
@@ -162,6 +177,8 @@ class Mixed(OneVsRest):
     def probabilities(self, rows: Array) -> Array:
         """Return the probability of each class, one column each; they sum to one."""
         said = [super().probabilities(rows), *(other.probabilities(rows) for other in self.others)]
+        if self.rates is not None:
+            said.append(self.rates.predict(rows))
         opinions = self.trust.copy().opinions(said)
         conclude_at(StructTable(opinions).address, len(opinions.predicted), False)
         return opinions.predicted
@@ -172,6 +189,7 @@ class Mixed(OneVsRest):
         return replace(
             super().welcome(label),
             others=tuple(other.welcome(label) for other in self.others),
+            rates=None if self.rates is None else self.rates.welcome(place),
             trust=self.trust._replace(counts=np.insert(self.trust.counts, place, 0.0)),
         )
 
@@ -180,14 +198,15 @@ class Mixed(OneVsRest):
         return replace(super().closed(), others=tuple(other.closed() for other in self.others))
 
 
-def mixed(known: OneVsRest, others: Sequence[Settings]) -> OneVsRest:
+def mixed(known: OneVsRest, others: Sequence[Settings], with_rates: bool = False) -> OneVsRest:
     """Return what is known before the first row, with others beside it, if there are some."""
-    if not others:
+    if not others and not with_rates:
         return known
     classes = known.classes if known.unseen is None else None
-    n_weights = len(known.states[0].mean)
+    n_weights, n_classes = len(known.states[0].mean), len(known.classes)
     return Mixed(
         known.settings, known.settling, known.classes, known.states, known.unseen,
         tuple(OneVsRest.prior(n_weights, each, None, classes) for each in others),
-        Trust.start(1 + len(others), len(known.classes)),
+        Rates.start(n_weights - 1, n_classes) if with_rates else None,
+        Trust.start(1 + len(others) + with_rates, n_classes),
     )  # fmt: skip

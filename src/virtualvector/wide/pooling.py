@@ -24,6 +24,7 @@ from virtualvector.posterior.state import ROWS
 from virtualvector.types import Array, Labels
 from virtualvector.wide.classifier import WideVVMClassifier
 from virtualvector.wide.mixed import Mixed, Trust
+from virtualvector.wide.rates import Rates, places_among, pooled_rates
 
 # Parameters that change nothing of what is learned.
 _NO_PART_OF_IT = ("shuffle", "random_state", "n_jobs")
@@ -65,11 +66,22 @@ def _posterior(
     first, *others = (
         posterior_of_all(list(some), start, names) for some, start in zip(each, starts, strict=True)
     )
-    trust = _trust(mixtures, before, first.classes)
     return Mixed(
         first.settings, first.settling, first.classes, first.states, first.unseen,
-        tuple(others), trust,
+        tuple(others), _rates(mixtures, before, first.classes),
+        _trust(mixtures, before, first.classes),
     )  # fmt: skip
+
+
+def _rates(shards: Sequence[Mixed], start: Mixed | None, classes: Labels) -> Rates | None:
+    """Return the counts of all, in whatever order they come: sums of floats depend on it."""
+    if any(shard.rates is None for shard in shards):
+        return None
+    shards = sorted(shards, key=lambda shard: [each.tobytes() for each in _arrays(shard.trust)])
+    all_of_them = [*shards, *(() if start is None else (start,))]
+    places = [places_among(each.classes, classes) for each in all_of_them]
+    counted = [shard.rates for shard in shards if shard.rates is not None]
+    return pooled_rates(counted, None if start is None else start.rates, places, len(classes))
 
 
 def _trust(shards: Sequence[Mixed], start: Mixed | None, classes: Labels) -> Trust:
@@ -129,11 +141,19 @@ def _described(model: WideVVMClassifier) -> dict[str, Any]:
         "kind": type(model).__name__,
         **{k: v for k, v in parameters.items() if k not in left_out},
         "rank, which depends on how many classes are declared": model.rank_,
+        "learners beside it, which depend on that, too": _beside(model._posterior),
         "number of columns": model.n_features_in_,
         "names of columns": list(encoder.names),
         "kinds of columns": list(encoder.kinds),
         "places of sparse rows": encoder.n_sparse,
     }
+
+
+def _beside(known: OneVsRest) -> list[Any]:
+    if not isinstance(known, Mixed):
+        return []
+    settings = [(how.margin_noise, how.independent) for how in (o.settings for o in known.others)]
+    return [*settings, *(["rates"] if known.rates is not None else [])]
 
 
 def _encoder(shards: Sequence[WideVVMClassifier], start: WideVVMClassifier | None) -> WideEncoder:

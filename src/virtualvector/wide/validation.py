@@ -11,7 +11,7 @@ from virtualvector.kernels.scaling import LARGEST, LONGEST_MEMORY
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior.settings import Settings
 from virtualvector.types import LARGEST_COUNT
-from virtualvector.wide.learning import settings_beside
+from virtualvector.wide.learning import settings_beside, were_beside
 from virtualvector.wide.mixed import Mixed
 
 _KINDS = ("number", "time", "category", "text", "sparse")
@@ -43,7 +43,8 @@ def check_same_settings(known: OneVsRest, settings: Settings, mix: bool) -> None
     changed = known.differences(settings, None)
     if isinstance(known, Mixed):
         beside = [other.settings for other in known.others]
-        if not mix or beside != settings_beside(settings):
+        some = [each for each in settings_beside(settings) if each in beside]
+        if not mix or beside not in (some, were_beside(settings)):
             changed.append("mix")
     if changed:
         raise ValueError(

@@ -72,7 +72,7 @@ def cut(state: LowRankState, whole: bool, work: LowRankWorkspace) -> None:
     last = state.extent[CUTS] + 1
     divide_by_upper(state.inner, m, state.shifts)  # the mean is a − D⁻¹Wc, c = C⁻ᵀt
     if rank > 0:
-        write_gram(state.inner, state.signs, m, work.gram_of_columns, work.other)
+        write_gram(state.inner, state.signs, m, work.gram_of_columns, work.four_rows)
         write_leading(work.gram_of_columns, m, work.basis, work.other_basis, work.product)
         write_transposed(work.basis, m, work.leading)
         note_turn(state.turns, state.lags, last, work.leading, state.shifts, work.row)

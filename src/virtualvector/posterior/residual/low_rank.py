@@ -206,7 +206,8 @@ def absorb_sparse(
     """Multiply r by exp(shift·u − ½·precision·u²); ``work.product`` has y.
 
     With v = xᵀVx the mean moves by Vx·(ν − τm)/(1 + τv), which is D⁻¹x at the non-zeros of x, and
-    −Sy in t. Without directions and points η takes in τx² at once.
+    −Sy in t. Without directions and points η takes in τx² at once, or, if weights are independent,
+    what leaves each the variance that it then has, 1/η − (x/η)²τ/(1 + τv).
     """
     variance = variance_of(state, vector, work.product)
     if not variance > 0.0:  # the difference of two equal points
@@ -228,6 +229,11 @@ def absorb_sparse(
         state.shifts[j] += step * state.signs[j] * work.product[j]
     if state.inner.shape[0] > 0:
         append_column(state, vector, precision, growth, work)
+    elif work.independent[0]:
+        for k in range(vector.places.shape[0]):
+            known = state.diagonal[vector.places[k]]
+            less = precision * vector.values[k] ** 2 / (growth * known)
+            state.diagonal[vector.places[k]] = max(known / (1.0 - less), min(known, 1.0))
     else:
         for k in range(vector.places.shape[0]):
             taken = -precision * vector.values[k] ** 2
