@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from faults.services import Storm, examples
+from faults.services import LEARN, Storm, table
 from tests import forking
 from tests.cli.conftest import COMMAND
 
@@ -15,26 +15,28 @@ def forked(folder, *arguments):
     return forking.start(COMMAND, *arguments, cwd=folder)
 
 
-@pytest.fixture
-def folder(tmp_path, vvm):
-    lines = [",".join(map(str, (*row.values(), label))) for row, label in examples(80, 0)]
-    (tmp_path / "rows.csv").write_text("\n".join(["x0,x1,colour,outcome", *lines]) + "\n")
-    asked = ("learn", "rows.csv", "--model", "m.vvm", "--learner", "vvm", "-q")
-    assert vvm(*asked).code == 0
-    return tmp_path
+def begun(folder, vvm, numbers_only):
+    (folder / "rows.csv").write_text(table(numbers_only))
+    assert vvm(*LEARN).code == 0
+    return folder
 
 
-def test_nothing_is_lost_or_learned_twice_when_a_service_is_killed(folder):
-    ends = Storm(folder, forked, random.Random(1)).run(n_kills=3)
+# Rows of numbers are answered together, by one kernel; others one by one.
+@pytest.mark.parametrize("numbers_only", [True, False])
+def test_nothing_is_lost_or_learned_twice_when_a_service_is_killed(tmp_path, vvm, numbers_only):
+    folder = begun(tmp_path, vvm, numbers_only)
+    ends = Storm(folder, forked, random.Random(1), numbers_only=numbers_only).run(n_kills=3)
     assert ends["killed"] == 3
 
 
-def test_nor_when_its_database_is_killed_as_well(folder, server):
+def test_nor_when_its_database_is_killed_as_well(tmp_path, vvm, server):
     def kill():
         server.kill()
         server.start()
 
-    storm = Storm(folder, forked, random.Random(4), server.address("storm"), kill)
+    folder = begun(tmp_path, vvm, numbers_only=True)
+    address = server.address("storm")
+    storm = Storm(folder, forked, random.Random(4), address, kill, numbers_only=True)
     ends = storm.run(n_kills=3)
     assert ends["killed"] + ends["database killed"] == 3
     assert ends["database killed"] > 0
