@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from operator import itemgetter
 from time import monotonic
 from typing import Any, NamedTuple
@@ -44,7 +44,10 @@ from virtualvector.learners.rounds import Span, rounds, rows_alone
 LINKED = 10.0
 # If a round has more shards, one task puts them together for all: else each of so many workers
 # would ask as many for what they know.
-_FEW = 16
+FEW = 16
+# Rows of rounds that are submitted before they are learned, but for the next round. The first ones
+# are short: while they are learned the client would take as long to prepare the next.
+_AHEAD = 2**17
 
 
 class Outcome(NamedTuple):
@@ -180,24 +183,32 @@ class Rounds:
         under_way: deque[UnderWay] = deque()
         decides = isinstance(model, AutoVVMClassifier)
         plan = rounds(n_seen, self._bounds[-1], self._shards, decides=decides)
+        places = self._places()
         for spans in plan:
-            if len(under_way) > 1:
+            while len(under_way) > 1 and spans[-1].stop - under_way[0].spans[0].start > _AHEAD:
                 self._ended(under_way.popleft())
+                places = self._places()
             if under_way and monotonic() - linked_at >= LINKED:
+                for span in spans:
+                    self._parts(span)  # which takes a while, and then nobody has anything to do
                 model, linked_at = self._whole(under_way), monotonic()
                 shards = [self._submit(known, model, self._expected)]
             alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
             start = Start(uuid4().hex, len(spans), alone)
-            each = zip(spans, in_turn(self._client), strict=False)
+            each = zip(spans, places, strict=False)
             task = (shards, classes, predict, done)
             shards = [
                 self._shard(span, worker, start._replace(is_first=k == 0), *task)
                 for k, (span, worker) in enumerate(each)
             ]
-            if len(shards) > _FEW:
+            if len(shards) > FEW:
                 shards = [self._submit(put_together, shards)]
             under_way.append(UnderWay(spans, shards))
         return done._replace(model=self._whole(under_way))
+
+    def _places(self) -> list[str | None]:
+        """Return who learns each shard."""
+        return list(islice(in_turn(self._client), self._shards))
 
     def _whole(self, under_way: deque[UnderWay]) -> Any:
         """Return what is known once all rounds that are under way have ended."""

@@ -12,7 +12,8 @@ def lean_settings() -> dict[str, Any]:
     fifty times, at how late it is: two workers, client and scheduler take 14 % of a core together
     while they do nothing, and less than 2 % so. And by default memory is given back at once, so
     that each piece of rows has to be mapped anew: the thresholds are those that the allocator comes
-    to by itself if nothing is set. Whatever is not named stays as it is.
+    to by itself if nothing is set. Whatever is not named stays as it is, and so do thresholds that
+    are in the environment: where a process has started a cluster before, Dask has left them there.
 
     Returns
     -------
