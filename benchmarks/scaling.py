@@ -4,9 +4,11 @@
 
 Measured, by the processor's time: learning a row, pooling 2, 8 and 32 shards, the bytes of a model,
 and what Dask takes for a task. Assumed: a network of ``NETWORK`` bytes a second for each machine. A
-round takes as long as its longest span, pooling, its tasks one after the other on the scheduler,
-and the model on its way out to every worker and back, through one machine. Reading rows is left
-out: they are taken to be on the workers. There are as many shards as workers.
+round takes as long as its longest span, its tasks one after the other on the scheduler, models on
+their way, and pooling. Up to ``FEW`` shards each worker gets what all others know and pools it by
+itself, side by side with the others; of more shards one gets it, pools, and sends the result to all
+others. Left out are reading rows, which are taken to be on the workers, and the model on its way to
+the client, every ten seconds. There are as many shards as workers.
 """
 
 from __future__ import annotations
@@ -31,8 +33,7 @@ LEARNERS = {
 WORKERS = (1, 2, 8, 64, 512)
 ROWS = (10**6, 10**8)
 NETWORK = 1e9  # bytes a second
-# Learning a span; pooling, and sending out the model, which is done in every eighth round only.
-TASKS_PER_SHARD, TASKS_PER_ROUND = 1, 2
+FEW = 16  # as in `virtualvector.dask.rounds`
 _SHARDS = (2, 8, 32)
 _ROWS_HERE = 1600
 
@@ -55,8 +56,9 @@ def seconds(constants: Constants, n_rows: int, n_workers: int) -> float:
     for spans in rounds(0, n_rows, n_workers):
         total += max(span.stop - span.start for span in spans) * constants.row
         k = len(spans)
-        total += (TASKS_PER_SHARD * k + TASKS_PER_ROUND) * constants.task
-        total += 2 * k * constants.model / NETWORK
+        # The first shard brings along what all went on from.
+        n_models, n_tasks = (k, k) if k <= FEW else (2 * k, k + 1)
+        total += n_tasks * constants.task + n_models * constants.model / NETWORK
         if k > 1:
             total += constants.pooling + k * constants.pooling_a_shard
     return total

@@ -1,6 +1,7 @@
 """Rows per second on two real workers against one process, one thread each; and memory.
 
     python benchmarks/workers.py [--rows N] [--workers W] [--columns D] [--learners vvm,committee]
+        [--default-settings]
 
 Rows are in a file that is mapped into memory, so that reading takes next to nothing: learning is
 all there is to do. One process learns the same pieces one after the other. Both are measured by the
@@ -10,7 +11,8 @@ of each worker, of client and scheduler, less what these take by the clock when 
 do (which on a busy machine is most of it); and what the ratio would be if the clock had gone by
 them, with nothing of the client's hidden behind the workers. The aim is 1.7 times the rows per
 second on two workers. Memory is that of the process that has client and scheduler, after a tenth of
-the time and at the end.
+the time and at the end. Dask has `virtualvector.dask.lean_settings`; with ``--default-settings``
+its own.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 from virtualvector import AutoVVMClassifier, VVMClassifier
-from virtualvector.dask import DaskAutoVVMClassifier, DaskVVMClassifier
+from virtualvector.dask import DaskAutoVVMClassifier, DaskVVMClassifier, lean_settings
 
 AIM = 1.7
 PIECE = 10_000  # rows
@@ -68,13 +70,15 @@ def part(folder: Path, name: str, k: int) -> Any:
 
 def arrays(folder: Path, pieces: range, n_columns: int) -> tuple[Any, Any]:
     """Return pieces of both as Dask arrays, of which nothing is loaded."""
-    read = dask.delayed(part)
-    X = [read(folder, "rows", k) for k in pieces]
-    y = [read(folder, "labels", k) for k in pieces]
-    return (
-        da.concatenate([da.from_delayed(each, (PIECE, n_columns), dtype=float) for each in X]),
-        da.concatenate([da.from_delayed(each, (PIECE,), dtype=int) for each in y]),
-    )
+
+    def each(name: str, widths: tuple[tuple[int], ...], dtype: type) -> Any:
+        return da.map_blocks(
+            lambda block_id: part(folder, name, pieces[block_id[0]]),
+            chunks=((PIECE,) * len(pieces), *widths),
+            meta=np.empty((0,) * (1 + len(widths)), dtype),
+        )
+
+    return each("rows", ((n_columns,),), float), each("labels", (), int)
 
 
 def memory() -> int:
@@ -168,9 +172,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--columns", type=int, default=99)
     parser.add_argument("--learners", default="vvm,committee")
+    parser.add_argument(
+        "--default-settings", action="store_true", help="of Dask, not virtualvector.dask's"
+    )
     asked = parser.parse_args()
     options = {"n_workers": asked.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
+        dask.config.set({} if asked.default_settings else lean_settings()),
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(**options) as cluster,
         Client(cluster) as client,

@@ -309,7 +309,7 @@ def test_workers_say_what_one_process_says(vvm, here, in_portions, tmp_path, com
         done = vvm(*command.split(), "--model", "m.vvm", "--json", "facts.json", *more)
         facts = tmp_path / "facts.json"
         # Whether there is something to compile depends on who came first.
-        told = [line for line in done.err.splitlines() if not line.startswith("Compiling")]
+        told = [line for line in done.err.splitlines() if not line.startswith("Compil")]
         written = facts.read_bytes() if facts.exists() else None
         outputs.append((done.code, done.out, told, written))
         facts.unlink(missing_ok=True)

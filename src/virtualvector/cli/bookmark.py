@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from copy import copy
 from typing import Protocol, Self
 
 from virtualvector.streams import Batch, Reader
@@ -40,8 +39,7 @@ class Bookmark(Passing):
     """
 
     def __init__(self, job: Job, at: int = 0, passes: bool = True) -> None:
-        self.key, self.reader = job.key, copy(job.reader)
-        self.reader.notes = list(job.reader.notes)
+        self.key, self.reader = job.key, job.reader.detached()  # as tasks may share a job
         self.at, self.is_over = at, False
         self._first = 0  # that is asked for
         self._batches = self.reader.batches(self if passes else None)

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+import dask
 from distributed import Client, KilledWorker, LocalCluster
 
 from virtualvector.cli.cluster_options import OnCluster
 from virtualvector.dask.cluster import ClusterLost, WrongWorker, client_for, noticing_loss
+from virtualvector.dask.settings import lean_settings
 from virtualvector.streams.bad_input import BadInput
 
 SECONDS = 1.0  # between two looks at whether anyone is there
@@ -27,6 +29,7 @@ def connected(cluster: OnCluster) -> Iterator[Client]:
     silence_logs()
     if cluster.scheduler is None:
         with (
+            dask.config.set(lean_settings()),
             LocalCluster(
                 n_workers=cluster.workers,
                 threads_per_worker=1,

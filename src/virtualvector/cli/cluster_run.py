@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 from virtualvector.cli.cluster import result_of, telling_losses
@@ -83,13 +83,12 @@ class ClusterRun(Run):
 
     def _learn_rounds(self, job: SpanJob, reader: Reader) -> None:
         following: UnderWay | None = self._begin(job, told_of(self.progress), None)
-        number = 0
+        linked_at = monotonic()
         while following is not None:
-            number += 1
             under_way, following = following, None
             told = self._told(under_way)
             # What is known goes on from round to round on the cluster: it is saved here meanwhile.
-            if not told.is_last and number % LINKED:
+            if not told.is_last and monotonic() - linked_at < LINKED:
                 following = self._begin(job, told, under_way.whole)
             found: Round = result_of(self.client, under_way.whole)
             with self.signals.shielded():
@@ -98,6 +97,7 @@ class ClusterRun(Run):
                 self.problems += found.problems[: max(10 - len(self.problems), 0)]
                 self._end_step()
             if not told.is_last and following is None:
+                linked_at = monotonic()
                 following = self._begin(job, told, None)
         reader.skipped, reader.problems = found.skipped, found.skipped_problems
 

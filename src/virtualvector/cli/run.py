@@ -110,6 +110,7 @@ class Run:
     observed: set[str] = field(default_factory=set)  # classes of the rows that were learned
     _digest: RowDigest | RowSum | None = None  # of the rows of this pass
     _at_once: int = AT_ONCE
+    _hurries: bool = True  # someone waits for the end of each step
     _is_test: bool = True  # rows are new to the model
     _saved: Progress | None = None
     _saved_at: float = field(default_factory=perf_counter)
@@ -141,7 +142,7 @@ class Run:
 
     def learn_some(self, batches: Iterable[Batch], digest: RowDigest | RowSum) -> None:
         """Learn some rows, of which nobody else looks at how it goes."""
-        self._digest = digest
+        self._digest, self._hurries = digest, False
         for batch in batches:
             self._learn(batch)
 
@@ -198,7 +199,7 @@ class Run:
         self.progress = self._after(batch, strange)._replace(digest=digest.hexdigest())
         self._digest = digest
         seconds = perf_counter() - began
-        if seconds > STEP_SECONDS:
+        if self._hurries and seconds > STEP_SECONDS:
             self._at_once = max(self._at_once // 2, LEAST_AT_ONCE)
         elif seconds < STEP_SECONDS / 4:
             self._at_once = min(self._at_once * 2, AT_ONCE)

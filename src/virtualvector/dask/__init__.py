@@ -18,5 +18,6 @@ from virtualvector.dask.classifiers import (
     DaskAutoVVMClassifier,
     DaskVVMClassifier,
 )
+from virtualvector.dask.settings import lean_settings
 
-__all__ = ["DaskADFClassifier", "DaskAutoVVMClassifier", "DaskVVMClassifier"]
+__all__ = ["DaskADFClassifier", "DaskAutoVVMClassifier", "DaskVVMClassifier", "lean_settings"]

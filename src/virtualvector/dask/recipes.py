@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import cloudpickle
-import dask
+import dask.core
 from dask.delayed import Delayed
 from dask.optimization import cull
 from distributed.client import futures_of
@@ -43,7 +43,8 @@ class Recipe:
         """Return the rows, and keep them until this thread loads others."""
         if getattr(_here, "key", None) != self._key:
             _here.key, _here.piece = None, None  # so that there are never two at once
-            _here.piece = dask.get(*cloudpickle.loads(self._graph))
+            # One task after the other: to order them first takes longer than most of them.
+            _here.piece = dask.core.get(*cloudpickle.loads(self._graph))
             _here.key = self._key
         piece: Piece = _here.piece
         return piece

@@ -4,6 +4,9 @@ The client plans, and keeps nothing but the model: it goes out, and comes back a
 that went on from each other. Rows stay on the workers, which load them when their round has come.
 What a worker that died had done is done again by another, from the same model and rows, to the same
 bits.
+
+Who begins a span puts together what all shards of the round before know, each worker by itself: to
+do that in one place would take longer, as what comes of it had to go out to all others again.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from operator import itemgetter
+from time import monotonic
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import dask
 import numpy as np
@@ -23,22 +28,27 @@ from distributed import Client, wait
 from scipy.sparse import issparse
 
 from virtualvector.auto.classifier import AutoVVMClassifier
-from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask.cluster import (
     check_here,
     environment,
     in_turn,
-    known,
     noticing_loss,
     submitted,
 )
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
 from virtualvector.dask.recipes import Recipe, Recipes
+from virtualvector.dask.together import Shard, Start, begun, known, pooled, put_together
 from virtualvector.learners.rounds import Span, rounds, rows_alone
 
-# Rounds that go on from each other on the cluster, before the model comes to the client: what is
-# lost there is made anew from then on.
-LINKED = 8
+# Seconds in which rounds go on from each other on the cluster, before the model comes to the
+# client: what is lost there is made anew from then on. It takes some hundredths of a second.
+LINKED = 10.0
+# If a round has more shards, one task puts them together for all: else each of so many workers
+# would ask as many for what they know.
+FEW = 16
+# Rows of rounds that are submitted before they are learned, but for the next round. The first ones
+# are short: while they are learned the client would take as long to prepare the next.
+_AHEAD = 2**17
 
 
 class Outcome(NamedTuple):
@@ -63,6 +73,13 @@ class Predicted(NamedTuple):
         return whole
 
 
+class UnderWay(NamedTuple):
+    """A round that is being learned: its spans, and futures of what comes of them."""
+
+    spans: list[Span]
+    shards: list[Any]
+
+
 class Cut(NamedTuple):
     """Which rows of a piece, and what to call them."""
 
@@ -71,41 +88,38 @@ class Cut(NamedTuple):
     place: str
 
 
-class Start(NamedTuple):
-    """What a shard begins a round with: how many shards there are, and whether it is alone."""
-
-    n_shards: int
-    alone: bool
-
-
 def learned(
-    model: Any,
+    before: Sequence[Shard],
     pieces: Sequence[Any],
     cuts: Sequence[Cut],
     classes: Any,
     start: Start | None,
     expected: dict[str, str],
-) -> Any:
-    """Return a model that has learned rows of some pieces, which may be recipes."""
-    model, classes = _own(model, classes, start, expected)
+) -> Shard:
+    """Return a shard that has learned rows of some pieces, which may be recipes.
+
+    It goes on from all shards of the round before, if it is at the ``start`` of one; from one
+    shard of the same round if it is not.
+    """
+    shard, model, classes = _own(before, classes, start, expected)
     for piece, place in _cut(pieces, cuts):
         with _saying(place):
             _check_kind(model, piece)
             model.partial_fit(piece.rows, piece.labels, classes, piece.weights)
         classes = None
-    return model
+    return shard._replace(model=model)
 
 
 def predicted_then_learned(
-    model: Any,
+    before: Sequence[Shard],
     pieces: Sequence[Any],
     cuts: Sequence[Cut],
     classes: Any,
     start: Start | None,
     expected: dict[str, str],
-) -> tuple[Any, list[Predicted]]:
+) -> tuple[Shard, list[Predicted]]:
     """Return the same, and what was predicted of each row before it was learned."""
-    model, classes = _own(model, classes, start, expected)
+    shard, model, classes = _own(before, classes, start, expected)
     predicted = []
     for piece, place in _cut(pieces, cuts):
         with _saying(place):
@@ -113,7 +127,7 @@ def predicted_then_learned(
             found = model.predict_then_learn(piece.rows, piece.labels, classes, piece.weights)
         predicted.append(Predicted(found.labels, found.probabilities, model.classes_))
         classes = None
-    return model, predicted
+    return shard._replace(model=model), predicted
 
 
 def _check_kind(model: Any, piece: Piece) -> None:
@@ -132,7 +146,7 @@ def _cut(pieces: Sequence[Any], cuts: Sequence[Cut]) -> Iterator[tuple[Piece, st
         yield rows.cut(start, stop), place
 
 
-def prediction(both: tuple[Any, list[Predicted]], k: int) -> Predicted:
+def prediction(both: tuple[Shard, list[Predicted]], k: int) -> Predicted:
     """Return what was predicted of one of the pieces."""
     return both[1][k]
 
@@ -176,54 +190,68 @@ class Rounds:
     def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
         """Learn all rows; tell what was predicted of each before it was learned, if asked to."""
         n_seen = 0 if model._route is None else model.n_seen_
-        done = Outcome(model, [], [])
-        common: Any = None
-        under_way: deque[tuple[list[Span], Any]] = deque()
+        done, linked_at = Outcome(model, [], []), monotonic()
+        shards = [self._submit(known, model, self._expected)]
+        under_way: deque[UnderWay] = deque()
         decides = isinstance(model, AutoVVMClassifier)
         plan = rounds(n_seen, self._bounds[-1], self._shards, decides=decides)
-        for number, spans in enumerate(plan):
-            if number % LINKED == 0:
-                done = done._replace(model=self._whole(under_way, done.model))
-                common = self._submit(known, done.model, self._expected)
-            elif len(under_way) > 1:
-                self._ended(*under_way.popleft())
+        places = self._places()
+        for spans in plan:
+            while len(under_way) > 1 and spans[-1].stop - under_way[0].spans[0].start > _AHEAD:
+                self._ended(under_way.popleft())
+                places = self._places()
+            if under_way and monotonic() - linked_at >= LINKED:
+                for span in spans:
+                    self._parts(span)  # which takes a while, and then nobody has anything to do
+                model, linked_at = self._whole(under_way), monotonic()
+                shards = [self._submit(known, model, self._expected)]
             alone = self._shards == 1 or n_seen + spans[0].start < rows_alone()
-            task = (common, Start(len(spans), alone), classes, predict, done)
-            each = zip(spans, in_turn(self._client), strict=False)
-            shards = [self._shard(span, worker, *task) for span, worker in each]
-            common = self._submit(ended, common, shards)
-            under_way.append((spans, common))
-        return done._replace(model=self._whole(under_way, done.model))
+            start = Start(uuid4().hex, len(spans), alone)
+            each = zip(spans, places, strict=False)
+            task = (shards, classes, predict, done)
+            shards = [
+                self._shard(span, worker, start._replace(is_first=k == 0), *task)
+                for k, (span, worker) in enumerate(each)
+            ]
+            if len(shards) > FEW:
+                shards = [self._submit(put_together, shards)]
+            under_way.append(UnderWay(spans, shards))
+        return done._replace(model=self._whole(under_way))
 
-    def _whole(self, under_way: deque[tuple[list[Span], Any]], model: Any) -> Any:
-        """Return what is known once rounds that are under way have ended: a model, if none are."""
+    def _places(self) -> list[str | None]:
+        """Return who learns each shard."""
+        return list(islice(in_turn(self._client), self._shards))
+
+    def _whole(self, under_way: deque[UnderWay]) -> Any:
+        """Return what is known once all rounds that are under way have ended."""
+        last = under_way[-1]
+        whole = self._submit(pooled, last.shards)
         while under_way:
-            spans, future = under_way.popleft()
-            self._ended(spans, future)
-            if not under_way:
-                with noticing_loss(_from(spans)):
-                    model = future.result()
-        return model
+            self._ended(under_way.popleft())
+        with noticing_loss(_from(last.spans)):
+            return whole.result()
 
-    def _ended(self, spans: list[Span], future: Any) -> None:
+    def _ended(self, under_way: UnderWay) -> None:
         """Wait for the end of a round, and let go of its rows; what is known stays where it is."""
+        spans, shards = under_way
         with noticing_loss(_from(spans)):
-            wait(future)
-            if future.status != "finished":
-                future.result()  # which raises
+            wait(shards)
+            for shard in shards:
+                if shard.status != "finished":
+                    shard.result()  # which raises
         self._unload(spans[-1].stop)
 
     def _shard(
         self,
         span: Span,
         worker: str | None,
-        model: Any,
         start: Start | None,
+        before: list[Any],
         classes: Any,
         predict: bool,
         done: Outcome,
     ) -> Any:
-        """Return the future of a model that has learned a span."""
+        """Return the future of a shard that has learned a span."""
         # What workers load themselves is one task; what is on the cluster goes piece by piece.
         for is_recipe, group in groupby(
             self._parts(span), lambda part: isinstance(part[0], Recipe)
@@ -232,18 +260,18 @@ class Rounds:
             for some in [parts] if is_recipe else [[part] for part in parts]:
                 pieces, cuts = zip(*some, strict=True)
                 at = worker if is_recipe else None  # others are best learned where they are
-                task = (model, list(pieces), list(cuts), classes, start, self._expected)
+                task = (before, list(pieces), list(cuts), classes, start, self._expected)
                 if predict:
                     both = self._submit(predicted_then_learned, *task, at=at)
-                    model = self._submit(itemgetter(0), both)
+                    before = [self._submit(itemgetter(0), both)]
                     done.predicted.extend(
                         self._submit(prediction, both, k) for k in range(len(cuts))
                     )
                     done.lengths.extend(cut.stop - cut.start for cut in cuts)
                 else:
-                    model = self._submit(learned, *task, at=at)
+                    before = [self._submit(learned, *task, at=at)]
                 start = classes = None
-        return model
+        return before[0]
 
     def _submit(self, function: Any, *arguments: Any, at: str | None = None) -> Any:
         return submitted(self._client, function, *arguments, at=at)
@@ -273,15 +301,16 @@ class Rounds:
 
 
 def _own(
-    model: Any, classes: Any, start: Start | None, expected: dict[str, str]
-) -> tuple[Any, Any]:
+    before: Sequence[Shard], classes: Any, start: Start | None, expected: dict[str, str]
+) -> tuple[Shard, Any, Any]:
     """Return a copy to learn with, as threads of one process share what they are given.
 
     And the classes that are declared to it, which are for who knows of none.
     """
     check_here(expected)
-    model = copy(model if start is None else round_start(model, *start))
-    return model, classes if model._route is None else None
+    shard = before[0] if start is None else begun(before, start)
+    model = copy(shard.model)
+    return shard, model, classes if model._route is None else None
 
 
 def _from(spans: Sequence[Span]) -> str:

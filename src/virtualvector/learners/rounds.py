@@ -24,7 +24,7 @@ ALONE = 256  # rows that one shard learns before there are rounds, at least
 _SHARE = 4  # rounds have a fourth of the rows before them
 # What shards do not know of each other matters less the more is known: from so many rows on, rounds
 # of half of the rows before, and of as many, were both within 0.01 % (docs/scaling.md).
-_MANY, _LATE_SHARE = 16_384, 2
+_LATE_SHARES = ((65_536, 1), (16_384, 2))
 FEWEST = 2048  # rows of a span: a round's tasks and pooling take as long as learning thousands
 
 
@@ -61,16 +61,20 @@ def rounds(
     >>> [[span.stop - span.start for span in each] for each in rounds(0, 460, 3, fewest=25)]
     [[256], [32, 32], [27, 27, 26], [30, 30]]
     """
-    late_share = _SHARE if decides else _LATE_SHARE
     done, fewest = 0, FEWEST if fewest is None else fewest
     n_alone = rows_alone(fewest)
     while done < n_rows:
         before = n_seen + done
         alone = before < n_alone
-        share = _SHARE if before < _MANY else late_share
+        share = _SHARE if decides else _share(before)
         stop = min(n_rows, done + (n_alone - before if alone else before // share))
         yield cut(done, stop, 1 if alone else min(shards, max(1, (stop - done) // fewest)))
         done = stop
+
+
+def _share(before: int) -> int:
+    """Return by what the rows before a round are divided to have its own."""
+    return next((share for many, share in _LATE_SHARES if before >= many), _SHARE)
 
 
 def rows_alone(fewest: int | None = None) -> int:

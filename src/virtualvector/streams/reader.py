@@ -303,6 +303,7 @@ class Reader:
                 raise BadInput(f"{source.name}: found a pipe; expected files, for workers to read.")
         reader = copy(self)
         reader._ahead, reader._begun = None, False
+        reader._noted, reader.notes = set(self._noted), list(self.notes)  # which grow by reading
         reader._sources = [
             source if source.path is None else source._replace(path=source.path.absolute())
             for source in self._sources
