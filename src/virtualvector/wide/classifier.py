@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,12 +32,11 @@ from virtualvector.types import Array, ClassWeight, Labels, Predictions
 from virtualvector.wide.attributes import WideAttributes
 from virtualvector.wide.learning import (
     MEMORY,
-    Beside,
     affordable_beside,
     affordable_rank,
     learn,
+    numbers_beside,
     predict,
-    settings_beside,
 )
 from virtualvector.wide.mixed import Mixed, mixed
 from virtualvector.wide.tables import TakesWideTables, WideColumns
@@ -302,14 +300,12 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         return labels
 
     def _settings(self, n_weights: int, n_classes: int) -> Settings:
-        independent, rank = self.covariance == "independent", self.rank
+        independent = self.covariance == "independent"
+        rank = self.rank if self.covariance == "low-rank" else 0
         noise = Noise(self.label_noise, self.margin_noise, self.half_life, 0)
-        if self.covariance != "low-rank":
-            rank = 0
         if rank is None:
-            beside = Beside(settings_beside(presets.adf(noise)) if self.mix else [], self.mix)
-            numbers = beside.numbers(n_classes)
-            rank = affordable_rank(n_weights, n_classes, self._memory, numbers)
+            beside = numbers_beside(noise, n_classes) if self.mix else 0
+            rank = affordable_rank(n_weights, n_classes, self._memory, beside)
             independent = rank == self.buffer_size == 0
         noise = noise._replace(rank=int(rank), independent=independent)
         if self.buffer_size == 0:
@@ -400,12 +396,3 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         check_same_settings(self._posterior, settings, self.mix)
         classes = self._posterior.classes
         return checked_classes(classes) if len(classes) else classes
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that tables may be sparse, values missing, and columns texts."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

@@ -99,6 +99,19 @@ def affordable_beside(
     return Beside(others, rates)
 
 
+def numbers_beside(noise: Noise, n_classes: int) -> int:
+    """Return how many numbers all that may learn beside a learner take for each weight.
+
+    Examples
+    --------
+    >>> from virtualvector.posterior.presets import Noise
+    >>> from virtualvector.wide.learning import numbers_beside
+    >>> [numbers_beside(Noise(margin_noise=1.0, rank=0), n_classes) for n_classes in (2, 20)]
+    [8, 7]
+    """
+    return Beside(settings_beside(presets.adf(noise)), True).numbers(n_classes)
+
+
 def _n_posteriors(n_classes: int) -> int:
     return n_classes if n_classes > 2 else 1
 

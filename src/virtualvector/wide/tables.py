@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.concurrency import of_one_moment
@@ -60,6 +61,15 @@ class TakesWideTables(BaseEstimator):
         """Return how many values of each column are of a category that has never been learned."""
         check_is_fitted(self)
         return self._encoder.count_unseen(self._checked_rows(X).values)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that tables may be sparse, values missing, and columns texts."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
 
     def _checked_rows(self, X: Any, reset: bool = False) -> WideColumns:
         if isinstance(X, Mapping) and not hasattr(X, "shape"):
