@@ -40,8 +40,17 @@ def auto():
     return contents_of(EXAMPLES["auto, categories and missing values"].started())
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """Read a good file: the memory that compiling what checks it takes is no file's fault."""
+    path = tmp_path_factory.mktemp("good") / "model.vvm"
+    for name in ("vvm", "vvm, three classes, numbers"):
+        path.write_bytes(contents_of(EXAMPLES[name].started()))
+        persistence.read(path)
+
+
 @pytest.fixture
-def refused(tmp_path):
+def refused(tmp_path, compiled):
     """Assert that a file is refused in one line; return the line."""
 
     def check(contents, megabytes=64):
