@@ -75,6 +75,7 @@ hows = st.builds(
     max_sweeps=st.sampled_from([0, 1, 5, 50]),
     half_life=st.just(math.inf),
     rank=st.just(-1),
+    independent=st.just(False),
 )
 
 
