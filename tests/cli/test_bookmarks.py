@@ -1,5 +1,10 @@
 """Workers that read a source: each task goes on where the last one of its thread has stopped."""
 
+import gc
+import os
+import threading
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("distributed")
@@ -23,3 +28,48 @@ def test_who_has_to_begin_anew_notes_what_the_first_did(tmp_path):
     assert noted[0] == noted[1]
     assert any("other.csv: left out: 'c'" in note for note in noted[0])
     assert not any("other.csv" in note for note in reader.notes)
+
+
+def is_open(path):
+    found = (os.path.realpath(each) for each in Path("/proc/self/fd").iterdir())
+    return str(path) in found
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists open files so")
+@pytest.mark.parametrize("ends", ["its thread ends", "it reads something else", "a task fails"])
+def test_what_a_thread_has_stopped_reading_is_closed(tmp_path, ends):
+    paths = [tmp_path / "one.csv", tmp_path / "other.csv"]
+    for path in paths:
+        path.write_text("a,b,y\n" + "1,2,u\n3,4,v\n" * 200_000)
+    jobs = []
+    for path in paths:
+        with open_rows([str(path)]) as reader:
+            jobs.append(PortionJob(path.name, reader.detached(), lambda model, batch: None, {}))
+    was_open = []
+
+    def read(k):
+        for _ in Portions.of(jobs[k], 0).between(0, 1, Done()):
+            if ends == "a task fails":
+                raise MemoryError
+        was_open.append(is_open(paths[k]))
+
+    def work():
+        try:
+            read(0)
+        except MemoryError:
+            was_open.append(True)
+            return
+        if ends == "it reads something else":
+            read(1)
+            was_open.append(not is_open(paths[0]))
+
+    gc.disable()  # it would close files, but not before it complains of them
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert not is_open(paths[0])
+        assert not is_open(paths[1])
+    finally:
+        gc.enable()
+    assert all(was_open)

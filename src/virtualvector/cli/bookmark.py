@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol, Self
 
 from virtualvector.streams import Batch, Reader
@@ -42,25 +43,48 @@ class Bookmark(Passing):
         self.key, self.reader = job.key, job.reader.detached()  # as tasks may share a job
         self.at, self.is_over = at, False
         self._first = 0  # that is asked for
+        self._goes_on = False  # the next task of the thread may go on from here
         self._batches = self.reader.batches(self if passes else None)
 
     @classmethod
     def of(cls, job: Job, first: int) -> Self:
         """Return where this thread has stopped reading, or the start if that is too far."""
-        kept = getattr(_here, "bookmark", None)
+        left: _Left | None = getattr(_here, "left", None)
+        kept = None if left is None else left.bookmark
         if isinstance(kept, cls) and kept.key == job.key and kept.at <= first:
             return kept
+        _here.left = None
         return cls(job)
 
-    def _open(self, first: int) -> Iterator[Batch]:
-        """Return the batches that come next; nothing is kept until they are read as they should."""
-        _here.bookmark = None
-        self._first = first
-        return self._batches
+    @contextmanager
+    def _reading(self, first: int) -> Iterator[Iterator[Batch]]:
+        """Lend the batches that come next; close them, unless they were read as they should."""
+        left: _Left | None = getattr(_here, "left", None)
+        if left is not None and left.bookmark is self:
+            left.bookmark = None
+        self._first, self._goes_on = first, False
+        try:
+            yield self._batches
+        finally:
+            if self._goes_on:
+                _here.left = _Left(self)
+            else:
+                self.close()
 
-    def _keep(self) -> None:
-        """Let the next task of this thread go on from here."""
-        _here.bookmark = self
+    def close(self) -> None:
+        """Close what is open: not garbage, in which files may be found before who reads them."""
+        self._batches.close()
+
+
+class _Left:
+    """A bookmark between two tasks; if its thread ends, or reads something else, it is closed."""
+
+    def __init__(self, bookmark: Bookmark) -> None:
+        self.bookmark: Bookmark | None = bookmark
+
+    def __del__(self) -> None:
+        if self.bookmark is not None:
+            self.bookmark.close()
 
 
 _here = threading.local()  # what a thread of a worker is reading

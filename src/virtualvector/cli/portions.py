@@ -109,26 +109,26 @@ class Portions(Bookmark):
 
     def between(self, first: int, stop: int, found: Done) -> Iterator[Batch]:
         """Yield the batches of some portions; there may be fewer, or none."""
-        batches = self._open(first)
-        while True:
-            batch, at, skipped = self._next, self.at, self.reader.skipped
-            problems = len(self.reader.problems)
-            self._next = None
-            try:
-                batch = next(batches, None) if batch is None else batch
-            except BadInput:
-                if self.at >= stop:  # which is for who reads that
+        with self._reading(first) as batches:
+            while True:
+                batch, at, skipped = self._next, self.at, self.reader.skipped
+                problems = len(self.reader.problems)
+                self._next = None
+                try:
+                    batch = next(batches, None) if batch is None else batch
+                except BadInput:
+                    if self.at >= stop:  # which is for who reads that
+                        return
+                    raise
+                if first <= at < stop:
+                    found.skipped += self.reader.skipped - skipped
+                    found.problems += self.reader.problems[problems:]
+                if batch is None:
+                    self.is_over = True
                     return
-                raise
-            if first <= at < stop:
-                found.skipped += self.reader.skipped - skipped
-                found.problems += self.reader.problems[problems:]
-            if batch is None:
-                self.is_over = True
-                return
-            if self.at >= stop:
-                self._next = batch
-                break
-            if self.at >= first:
-                yield batch
-        self._keep()
+                if self.at >= stop:
+                    self._next = batch
+                    break
+                if self.at >= first:
+                    yield batch
+            self._goes_on = True

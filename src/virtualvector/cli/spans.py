@@ -209,18 +209,18 @@ class Rows(Bookmark):
 
     def between(self, first: int, stop: int) -> Iterator[Batch]:
         """Yield the rows from one number to another, in parts; there may be fewer."""
-        batches = self._open(first)
-        while self.at < stop and not self.is_over:
-            batch = next(batches, None) if self._rest is None else self._rest
-            self._rest = None
-            if batch is None:
-                self.is_over = True
-                return
-            n_rows = batch.table.num_rows
-            start, end = max(first - self.at, 0), min(stop - self.at, n_rows)
-            self.at += end
-            if end < n_rows:
-                self._rest = batch.part(end, n_rows)
-            if start < end:
-                yield batch.part(start, end)
-        self._keep()
+        with self._reading(first) as batches:
+            while self.at < stop and not self.is_over:
+                batch = next(batches, None) if self._rest is None else self._rest
+                self._rest = None
+                if batch is None:
+                    self.is_over = True
+                    return
+                n_rows = batch.table.num_rows
+                start, end = max(first - self.at, 0), min(stop - self.at, n_rows)
+                self.at += end
+                if end < n_rows:
+                    self._rest = batch.part(end, n_rows)
+                if start < end:
+                    yield batch.part(start, end)
+            self._goes_on = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from copy import copy
 from typing import Literal, Self
 
@@ -258,7 +258,7 @@ class Reader:
         """Yield the good rows in order; a batch of none tells that only bad ones came."""
         return self.batches()
 
-    def batches(self, passing: Passing | None = None) -> Iterator[Batch]:
+    def batches(self, passing: Passing | None = None) -> Generator[Batch, None, None]:
         """Yield the same, but for what is passed over."""
         for source in self._sources:
             if self._begun and not source.rereadable:
