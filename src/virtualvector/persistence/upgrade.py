@@ -9,6 +9,7 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
+from virtualvector.persistence.records import Record, with_each_record
 from virtualvector.persistence.upgrade_committee import (
     with_counts,
     with_first_columns,
@@ -96,20 +97,19 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     return state, arrays
 
 
-def _with_nothing_matched(node: Any, arrays: Arrays) -> Any:
+def _with_nothing_matched(state: Any, arrays: Arrays) -> Any:
     """Format 2: a posterior knows what its sites were matched at; here, at nothing yet."""
-    if isinstance(node, list):
-        return [_with_nothing_matched(each, arrays) for each in node]
-    if not isinstance(node, dict):
-        return node
-    node = {name: _with_nothing_matched(each, arrays) for name, each in node.items()}
-    place = str(node.get("fresh"))
-    if place in arrays:
-        if "seen" in node:
-            raise Misfit(f"{place}: found seen beside it; expected none in format 1")
-        node["seen"] = place.removesuffix("fresh") + "seen"
-        arrays[node["seen"]] = np.zeros((arrays[place].size, 4))
-    return node
+
+    def change(record: Record) -> Record:
+        place = str(record.get("fresh"))
+        if place in arrays:
+            if "seen" in record:
+                raise Misfit(f"{place}: found seen beside it; expected none in format 1")
+            record["seen"] = place.removesuffix("fresh") + "seen"
+            arrays[record["seen"]] = np.zeros((arrays[place].size, 4))
+        return record
+
+    return with_each_record(state, change)
 
 
 def _with_names(node: Any, path: str, arrays: Arrays, plain: dict[str, dict[str, Any]]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
+from virtualvector.persistence.records import Record, with_each_record
 
 _SLOTS = 8  # of a categorical column, as format 4 has them
 _PRECISION = 10.0  # of an exponent in the pool
@@ -146,15 +147,14 @@ def _with_rank(node: Any) -> Any:
 
 def _with_fields(node: Any, fields: dict[str, Any], format: int) -> Any:
     """Return experts with fields that they have only since some format."""
-    if isinstance(node, list):
-        return [_with_fields(each, fields, format) for each in node]
-    if not isinstance(node, dict):
-        return node
-    node = {name: _with_fields(each, fields, format) for name, each in node.items()}
-    is_expert = {"bandwidth", "margin_noise", "detail"} <= node.keys()
-    if is_expert and fields.keys() & node.keys():
-        name = next(iter(fields))
-        raise Misfit(
-            f"committee: found an expert with {name}; expected none before format {format}"
-        )
-    return node | fields if is_expert else node
+
+    def change(record: Record) -> Record:
+        is_expert = {"bandwidth", "margin_noise", "detail"} <= record.keys()
+        if is_expert and fields.keys() & record.keys():
+            name = next(iter(fields))
+            raise Misfit(
+                f"committee: found an expert with {name}; expected none before format {format}"
+            )
+        return record | fields if is_expert else record
+
+    return with_each_record(node, change)

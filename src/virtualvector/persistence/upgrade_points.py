@@ -1,4 +1,4 @@
-"""What formats 4, 6 and 8 changed of posteriors: label noises, ranks of residuals, turns."""
+"""What formats 4, 6, 8 and 10 changed of posteriors: noises, ranks, turns, independent weights."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from virtualvector.persistence.document import Arrays
 from virtualvector.persistence.errors import Misfit
+from virtualvector.persistence.records import Record, with_each_record
 
 _SAME = "same as"
 _MOST_TURNS, _WEIGHTS_PER_TURN = 32, 64  # of a residual of low rank, as format 8 has them
@@ -20,22 +21,17 @@ def with_label_noises(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     The margin noises beside them were called noises.
     """
     arrays = dict(arrays)
-    return _upgraded(state, state, arrays), arrays
 
+    def change(record: Record) -> Record:
+        states = record.get("states")
+        if isinstance(states, list) and "settings" in record:
+            label_noise = _label_noise(record["settings"], state)
+            record["states"] = [_with_noises(each, label_noise, arrays) for each in states]
+            if "unseen" in record:  # the state of classes that have not come yet
+                record["unseen"] = _with_noises(record["unseen"], label_noise, arrays)
+        return record
 
-def _upgraded(node: Any, whole: Any, arrays: Arrays) -> Any:
-    if isinstance(node, list):
-        return [_upgraded(each, whole, arrays) for each in node]
-    if not isinstance(node, dict):
-        return node
-    node = {name: _upgraded(each, whole, arrays) for name, each in node.items()}
-    states = node.get("states")
-    if isinstance(states, list) and "settings" in node:
-        label_noise = _label_noise(node["settings"], whole)
-        node["states"] = [_with_noises(each, label_noise, arrays) for each in states]
-        if "unseen" in node:  # the state of classes that have not come yet
-            node["unseen"] = _with_noises(node["unseen"], label_noise, arrays)
-    return node
+    return with_each_record(state, change), arrays
 
 
 def _with_noises(state: Any, label_noise: float, arrays: Arrays) -> Any:
@@ -65,36 +61,30 @@ def _label_noise(settings: Any, whole: Any) -> float:
     return float(found) if isinstance(found, int | float) else 0.0
 
 
-def with_ranks(node: Any) -> Any:
+def with_ranks(state: Any) -> Any:
     """Format 6: settings say of what rank the residual is; before, all were of full covariance."""
-    if isinstance(node, list):
-        return [with_ranks(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    node = {name: with_ranks(each) for name, each in node.items()}
-    if node.keys() >= _SETTINGS:
-        if "rank" in node:
-            raise Misfit("found a rank among settings; expected none before format 6")
-        node["rank"] = -1
-    return node
+    return with_each_record(state, _with_rank)
+
+
+def _with_rank(record: Record) -> Record:
+    if not record.keys() >= _SETTINGS:
+        return record
+    if "rank" in record:
+        raise Misfit("found a rank among settings; expected none before format 6")
+    return record | {"rank": -1}
 
 
 def with_turns(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
     """Format 8: cuts of a residual of low rank leave turns; before, each has written all rows."""
     arrays = dict(arrays)
-    return _turned(state, arrays), arrays
+    return with_each_record(state, lambda record: _turned(record, arrays)), arrays
 
 
-def _turned(node: Any, arrays: Arrays) -> Any:
-    if isinstance(node, list):
-        return [_turned(each, arrays) for each in node]
-    if not isinstance(node, dict):
-        return node
-    node = {name: _turned(each, arrays) for name, each in node.items()}
-    place = node.get("directions")
+def _turned(record: Record, arrays: Arrays) -> Record:
+    place = record.get("directions")
     if not isinstance(place, str) or place not in arrays or arrays[place].ndim != 2:
-        return node
-    if "visits" in node:
+        return record
+    if "visits" in record:
         raise Misfit(f"{place}: found visits beside it; expected none before format 8")
     (d, rank), folder = arrays[place].shape, place.removesuffix("directions")
     n_turns = max(1, min(_MOST_TURNS, d // (_WEIGHTS_PER_TURN * rank))) if rank > 0 else 1
@@ -106,19 +96,18 @@ def _turned(node: Any, arrays: Arrays) -> Any:
     extent = folder + "extent"
     if extent in arrays and arrays[extent].shape == (2,):
         arrays[extent] = np.append(arrays[extent], 0)
-    return node | {name: folder + name for name in new}
+    return record | {name: folder + name for name in new}
 
 
-def with_precisions_added(node: Any) -> Any:
+def with_precisions_added(state: Any) -> Any:
     """Format 10: weights may be independent, and rates beside learners; before, neither was."""
-    if isinstance(node, list):
-        return [with_precisions_added(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    node = {name: with_precisions_added(each) for name, each in node.items()}
-    new: dict[str, Any] = {"independent": False} if node.keys() >= _SETTINGS else {}
-    new |= {"rates": None} if node.keys() >= {"others", "trust"} else {}
+    return with_each_record(state, _with_precisions_added)
+
+
+def _with_precisions_added(record: Record) -> Record:
+    new: Record = {"independent": False} if record.keys() >= _SETTINGS else {}
+    new |= {"rates": None} if record.keys() >= {"others", "trust"} else {}
     for name in new:
-        if name in node:
+        if name in record:
             raise Misfit(f"found {name} among what was learned; expected none before format 10")
-    return node | new
+    return record | new
