@@ -3,9 +3,7 @@
 import gc
 import importlib
 import math
-import os
 import pickle
-import signal
 import sys
 import threading
 import time
@@ -17,11 +15,12 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from scipy import sparse
 from sklearn.base import clone
 
 import virtualvector
+from tests.dask.conftest import a_cluster, in_parts, same, table
 from virtualvector import ADFClassifier, VVMClassifier
 from virtualvector.auto.shards import begun, ended
 from virtualvector.dask import (
@@ -32,53 +31,12 @@ from virtualvector.dask import (
     lean_settings,
 )
 from virtualvector.dask import rounds as dask_rounds
-from virtualvector.dask.cluster import ClusterLost, WrongWorker, environment
+from virtualvector.dask.cluster import WrongWorker, environment
 from virtualvector.dask.pieces import pieces_of
 from virtualvector.dask.recipes import Recipes
-from virtualvector.learners import rounds as rounds_module
-from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.rounds import rounds
 
 pytestmark = pytest.mark.processes
-
-
-def table(seed=0, n=700, n_classes=2):
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n, 5))
-    scores = rows[:, :n_classes] + 0.7 * rng.normal(size=(n, n_classes))
-    return rows, np.array(["a", "b", "c"])[np.argmax(scores, axis=1)]
-
-
-def in_parts(rows, labels, size=200):
-    return da.from_array(rows, chunks=(size, -1)), da.from_array(labels, chunks=size)
-
-
-def a_cluster(n_workers, **options):
-    return LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **options
-    )
-
-
-@pytest.fixture(scope="module")
-def client():
-    with a_cluster(2, processes=False) as workers, Client(workers) as client:
-        yield client
-
-
-@pytest.fixture(autouse=True)
-def short_spans(monkeypatch):
-    """Let small tables be learned by several shards; it is the client who plans."""
-    monkeypatch.setattr(rounds_module, "FEWEST", 5)
-
-
-def same(one, other):
-    """Whether two models know the same, to the last bit."""
-    return _content(one._posterior) == _content(other._posterior)
-
-
-def _content(known):
-    hedge = (known.lead, _content(known.beside)) if isinstance(known, Hedged) else ()
-    return pickle.dumps((known.states, hedge))
 
 
 @pytest.mark.parametrize(
@@ -283,81 +241,6 @@ def test_a_clone_learns_on_the_same_cluster_and_a_pickle_has_none(client):
     assert pickled.get_params() == model.get_params() | {"client": None}
 
 
-LOST = []  # a cluster that a piece of rows takes down with it
-
-
-def _last_words(piece):
-    threading.Thread(target=LOST[0].close).start()
-    time.sleep(1.0)
-    return piece
-
-
-def test_a_cluster_that_is_lost_leaves_the_model_as_it_was(client):
-    rows, labels = table()
-    X, y = [[dask.delayed(each[:300]), each[300:]] for each in (rows, labels)]
-    X[1] = dask.delayed(_last_words, pure=False)(X[1])
-    y[1] = dask.delayed(y[1])
-    with a_cluster(1, processes=False) as workers, Client(workers) as other:
-        LOST[:] = [workers]
-        model = DaskADFClassifier(margin_noise=0.5, client=other)
-        with pytest.raises(ClusterLost, match=r"the cluster was lost, at the rows of this call"):
-            model.partial_fit(X, y, classes=["a", "b"])
-    assert not hasattr(model, "classes_")
-
-
-def _loaded(piece, mark):
-    """Return a piece of the rows; the first worker that loads it dies of it."""
-    if mark is not None:
-        try:
-            open(mark, "x").close()  # two may load it at the same time
-        except FileExistsError:
-            return piece
-        os.kill(os.getpid(), signal.SIGKILL)
-    return piece
-
-
-def test_workers_that_are_killed_do_not_change_a_bit(client, tmp_path):
-    rows, labels = table()
-    expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
-    pieces = np.array_split(np.arange(700), 4)
-    marks = [None, str(tmp_path / "first"), str(tmp_path / "second"), None]
-    load = dask.delayed(_loaded, pure=False)
-    X = [load(rows[piece], mark) for piece, mark in zip(pieces, marks, strict=True)]
-    y = [dask.delayed(labels[piece]) for piece in pieces]
-    with a_cluster(2, processes=True) as workers, Client(workers) as other:
-        model = DaskVVMClassifier(margin_noise=0.5, client=other)
-        model.partial_fit(X, y, classes=["a", "b"])
-    assert os.path.exists(marks[1])
-    assert os.path.exists(marks[2])
-    assert same(model, expected)
-
-
-def test_workers_that_are_killed_in_rounds_that_go_on_from_each_other_do_not_change_a_bit(
-    client, tmp_path, monkeypatch
-):
-    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # Dask leaves that behind
-    rows, labels = table()
-    expected = DaskVVMClassifier(margin_noise=0.5, client=client).fit(*in_parts(rows, labels))
-    marks = [None, None, str(tmp_path / "first"), str(tmp_path / "second")]
-    load = dask.delayed(_loaded, pure=False)
-    # Of arrays it is known how many rows they have: nobody loads them but who learns them.
-    X = [
-        da.from_delayed(load(rows[k * 175 : (k + 1) * 175], mark), (175, 5), dtype=float)
-        for k, mark in enumerate(marks)
-    ]
-    with (
-        dask.config.set(lean_settings()),
-        a_cluster(2, processes=True) as workers,
-        Client(workers) as other,
-    ):
-        assert set(other.run(_lean).values()) == {(False, str(2**26), "1")}
-        model = DaskVVMClassifier(margin_noise=0.5, client=other)
-        y = da.from_array(labels, chunks=175)
-        model.partial_fit(da.concatenate(X), y, classes=["a", "b"])
-    assert all(os.path.exists(mark) for mark in marks[2:])
-    assert same(model, expected)
-
-
 @pytest.mark.parametrize(("seconds", "few"), [(math.inf, 3), (math.inf, 1), (0.0, 3)])
 def test_neither_who_puts_shards_together_nor_how_often_the_client_has_them_changes_a_bit(
     client, monkeypatch, seconds, few
@@ -387,11 +270,6 @@ def test_lean_settings_are_settings_that_there_are():
     assert all(default[name] != lean_settings()[name] for name in default)
 
 
-def _lean():
-    profiled = dask.config.get("distributed.worker.profile.enabled")
-    return profiled, os.environ["MALLOC_TRIM_THRESHOLD_"], os.environ["OMP_NUM_THREADS"]
-
-
 def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():
     def largest(n_pieces):
         rows = da.random.default_rng(0).normal(size=(10 * n_pieces, 3), chunks=(10, 3))
@@ -402,16 +280,19 @@ def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():
     assert largest(2) == largest(50)
 
 
-def test_sparse_pieces_are_learned_as_dense_ones_but_for_committees(client):
+@pytest.mark.parametrize("kind", [DaskADFClassifier, DaskVVMClassifier])
+def test_sparse_pieces_are_learned_as_dense_ones(client, kind):
     rows, labels = table(n=400)
     rows[np.abs(rows) < 0.7] = 0.0
     parts = [slice(start, start + 100) for start in range(0, 400, 100)]
     pieces = [dask.delayed(sparse.csr_array(rows[part])) for part in parts]
     own = [dask.delayed(labels[part]) for part in parts]
-    model = DaskADFClassifier(margin_noise=1.0, shards=2).fit(pieces, own)
-    same = DaskADFClassifier(margin_noise=1.0, shards=2).fit(*in_parts(rows, labels, 100))
-    np.testing.assert_array_equal(
-        model.to_local().predict_proba(rows), same.to_local().predict_proba(rows)
-    )
+    model = kind(margin_noise=1.0, shards=2).fit(pieces, own)
+    assert same(model, kind(margin_noise=1.0, shards=2).fit(*in_parts(rows, labels, 100)))
+
+
+def test_committees_say_that_they_do_not_take_sparse_pieces(client):
+    rows, labels = table(n=100)
+    pieces = [dask.delayed(sparse.csr_array(rows))]
     with pytest.raises(TypeError, match="sparse table, which committees on a cluster do not"):
-        DaskAutoVVMClassifier(shards=2).fit(pieces, own)
+        DaskAutoVVMClassifier(shards=2).fit(pieces, [dask.delayed(labels)])

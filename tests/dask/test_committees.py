@@ -9,32 +9,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from distributed import Client, LocalCluster
 
 import virtualvector
 from virtualvector import AutoVVMClassifier, Expert
 from virtualvector.auto.shards import ended, round_start
 from virtualvector.dask import DaskADFClassifier, DaskAutoVVMClassifier
 from virtualvector.datasets import load_spambase
-from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.rounds import ALONE, rounds
 
 pytestmark = pytest.mark.processes
 
 FEW = [Expert(None, 1.0), Expert(None, 1.0, label_noise=0.02, buffer_size=3), Expert(0.5, 0.1)]
 SMALL = {"experts": FEW, "n_frequencies": 10}
-
-
-@pytest.fixture(scope="module")
-def client():
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": False}
-    with LocalCluster(n_workers=2, **options) as workers, Client(workers) as client:
-        yield client
-
-
-@pytest.fixture(autouse=True)
-def short_spans(monkeypatch):
-    monkeypatch.setattr(rounds_module, "FEWEST", 5)
 
 
 def table(seed=0, n=700, n_classes=2):

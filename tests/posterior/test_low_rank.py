@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from tests.posterior.dense_low_rank import adpredictor, diagonal_adf
+from tests.posterior.dense_low_rank import diagonal_adf
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.posterior import (
     Settings,
@@ -124,35 +124,6 @@ def test_a_cut_to_a_rank_of_all_rows_loses_nothing():
     assert state.extent[RECENT] < 100  # it was cut
     assert state.counts.tolist() == full.counts.tolist()
     assert np.abs(events.margin - of_full.margin).max() < 1e-8
-
-
-@pytest.mark.parametrize("noise", [0.5, 0.0])
-def test_independent_weights_are_those_of_adpredictor(noise):
-    rows, signs = stream(60)
-    settings = LEARNERS["adf"]._replace(rank=0, independent=True, margin_noise=noise)
-    with_bias = np.hstack([rows, np.ones((60, 1))])
-    mean, variances, evidence = adpredictor(with_bias, signs, noise)
-    state, events = learn(empty_low_rank_state(31, settings), rows, signs, settings)
-    assert np.allclose(np.linalg.inv(precision_of(state)), np.diag(variances), rtol=1e-9)
-    assert np.allclose(mean_of(state), mean, rtol=1e-9, atol=1e-12)
-    assert np.isclose(events.log_probability.sum(), evidence, rtol=1e-9)
-    check_low_rank_state(state, settings)
-
-
-def test_independent_weights_with_label_noise_stay_as_certain_as_the_prior():
-    rows, signs = stream(200)
-    signs[::7] *= -1.0  # sites of negative precision
-    settings = LEARNERS["adf"]._replace(rank=0, independent=True, label_noise=0.05)
-    state, _ = learn(empty_low_rank_state(31, settings), rows, signs, settings)
-    assert state.diagonal.min() >= 1.0
-    check_low_rank_state(state, settings)
-
-
-@pytest.mark.parametrize("change", [{"rank": 2}, {"rank": -1}, {"buffer_size": 3}])
-def test_independent_weights_have_neither_rank_nor_points(change):
-    settings = LEARNERS["adf"]._replace(rank=0, independent=True)._replace(**change)
-    with pytest.raises(ValueError, match="found independent = True"):
-        empty_low_rank_state(5, settings)
 
 
 def test_rank_zero_without_points_is_the_diagonal_update():
