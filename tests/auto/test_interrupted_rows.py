@@ -1,7 +1,6 @@
 """Rows and tables that are interrupted, fail half way, or are learned by several threads."""
 
 import copy
-import random
 import signal
 from itertools import pairwise
 
@@ -10,7 +9,11 @@ import pytest
 
 from tests.auto.test_rows import as_dicts, few, mixed_table, one_by_one
 from tests.learners.learner_examples import problem
-from tests.learners.test_interrupts import STRIDE, assert_all_or_nothing, interrupted
+from tests.learners.test_interrupts import (
+    STRIDE,
+    assert_all_or_nothing,
+    learned_despite_interrupts,
+)
 from tests.learners.test_threads import beside, in_threads
 from virtualvector import AutoVVMClassifier
 from virtualvector.auto import working
@@ -53,15 +56,7 @@ def test_many_interrupts_cost_no_row_and_no_bit():
     model = few().partial_fit(X[:2], y[:2], classes=[0, 1])
     whole = copy.copy(model).partial_fit(X[2:], y[2:])
     model.predict_proba_one(X[0])  # makes the copy that learns in place
-    chance, interrupts = random.Random(0), 0
-    for t in range(2, len(X)):
-        while model.n_seen_ == t:
-            try:
-                with interrupted(at=lambda line: chance.random() < 0.01):
-                    model.learn_one(X[t], y[t])
-            except KeyboardInterrupt:
-                interrupts += 1
-    assert interrupts > 10
+    assert learned_despite_interrupts(model, X, y) > 10
     assert contents_of(model) == contents_of(whole)
 
 
