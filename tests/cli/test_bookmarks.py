@@ -1,14 +1,13 @@
 """Workers that read a source: each task goes on where the last one of its thread has stopped."""
 
 import gc
-import os
 import threading
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("distributed")
 
+from tests.open_files import is_open, needs_list
 from virtualvector.cli.portions import Done, PortionJob, Portions
 from virtualvector.streams import open_rows
 
@@ -30,12 +29,7 @@ def test_who_has_to_begin_anew_notes_what_the_first_did(tmp_path):
     assert not any("other.csv" in note for note in reader.notes)
 
 
-def is_open(path):
-    found = (os.path.realpath(each) for each in Path("/proc/self/fd").iterdir())
-    return str(path) in found
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists open files so")
+@needs_list
 @pytest.mark.parametrize("ends", ["its thread ends", "it reads something else", "a task fails"])
 def test_what_a_thread_has_stopped_reading_is_closed(tmp_path, ends):
     paths = [tmp_path / "one.csv", tmp_path / "other.csv"]

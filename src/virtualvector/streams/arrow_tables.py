@@ -126,6 +126,9 @@ class Typed:
         for start, part in self._checked(columns, plan.label, passing, n_places):
             yield self._piece(part, plan, start)
 
+    def close(self) -> None:
+        """Do nothing: a file is open only while pieces of it are read."""
+
     def _checked(
         self,
         columns: list[str],

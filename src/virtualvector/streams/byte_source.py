@@ -7,7 +7,7 @@ import io
 import select
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -35,7 +35,7 @@ def opened(source: Source) -> Iterator[io.BufferedReader]:
         yield file
 
 
-def blocks(source: Source, size: int = CHUNK) -> Iterator[bytes]:
+def blocks(source: Source, size: int = CHUNK) -> Generator[bytes, None, None]:
     """Yield the bytes in blocks of about that size; those of a pipe as they arrive.
 
     An empty block tells that no more has arrived so far, and comes ten times a second while that

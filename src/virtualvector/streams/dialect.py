@@ -98,15 +98,19 @@ def delimiters_in(header: bytes) -> list[str]:
 def fitting(delimiters: Sequence[str], lines: Sequence[bytes], quote: str | None) -> list[str]:
     """Return the delimiters by which most lines have as many fields as the first one.
 
+    If all lines have so many by one of them alone, it is that one.
+
     Examples
     --------
     >>> from virtualvector.streams.dialect import fitting
     >>> fitting([",", ";"], [b"a;b, in cm", b"1;2", b"2;3"], None)
     [';']
+    >>> fitting([",", ";"], [b"a;b,c", b"1;2,3", b"2;3,4", b"5,6"], None)
+    [',']
     """
     texts = [line.decode("utf-8", "replace") for line in lines[:_COMPARED]]
 
-    def fits(delimiter: str) -> bool:
+    def share(delimiter: str) -> float:
         sign = '"' if quote is None else quote
         fields = csv.reader(
             texts,
@@ -117,10 +121,13 @@ def fitting(delimiters: Sequence[str], lines: Sequence[bytes], quote: str | None
         try:
             first, *others = map(len, fields)
         except csv.Error:  # a line end in what would be no quotes
-            return False
-        return 2 * others.count(first) > len(others) or not others
+            return 0.0
+        return others.count(first) / len(others) if others else 1.0
 
-    return list(filter(fits, delimiters))
+    shares = {delimiter: share(delimiter) for delimiter in delimiters}
+    whole = [delimiter for delimiter in delimiters if shares[delimiter] == 1.0]
+    most = [delimiter for delimiter in delimiters if shares[delimiter] > 0.5]
+    return whole if len(whole) == 1 else most
 
 
 def has_decimal_comma(columns: Iterable[list[str]]) -> bool:

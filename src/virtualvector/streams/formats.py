@@ -67,6 +67,9 @@ class Rows(Protocol):
     def pieces(self, plan: Plan, passing: Passing | None = None) -> Iterator[Piece]:
         """Yield all rows that are not passed over, once."""
 
+    def close(self) -> None:
+        """Close the file: no more rows come."""
+
 
 class Options(NamedTuple):
     """How sources are read."""
@@ -107,14 +110,24 @@ def _open(source: Source, options: Options) -> Rows:
     if source.format in BINARY and source.path is not None:
         open_typed = parquet if source.format == "parquet" else arrow
         return open_typed(source.name, source.path, options.marks, options.n_places)
+    data = blocks(source, options.chunk)
+    try:
+        rows = _text(source, data, options)
+    except BaseException:
+        data.close()
+        raise
+    rows.blocks = data
+    return rows
+
+
+def _text(source: Source, data: Iterator[bytes], options: Options) -> Text:
     if source.format == "svmlight":
-        data = blocks(source, options.chunk)
         if options.n_places:
             name, marks = source.name, options.marks
             return SparseSvmLight(name, data, marks, options.n_places, options.expected)
         return SvmLight(source.name, data, options.marks, options.indices, options.expected)
     dialect, expected = options.dialect, options.expected
-    data, notes = decoded(source.name, blocks(source, options.chunk), dialect.encoding)
+    data, notes = decoded(source.name, data, dialect.encoding)
     format, data = _sniffed(source, data)
     rows: Text
     if format == "jsonl":

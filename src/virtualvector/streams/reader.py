@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from typing import Literal, Self
 
 from virtualvector.escaping import quoted
+from virtualvector.prose import is_plain_prose
 from virtualvector.streams.asked import Asked, options_for
 from virtualvector.streams.bad_input import BadInput, NothingToLearn
 from virtualvector.streams.batches import Batch, clean
 from virtualvector.streams.columns import Column, Plan, listed
-from virtualvector.streams.description import alike, described, is_plain_prose
+from virtualvector.streams.description import alike, described
 from virtualvector.streams.dialect import Dialect
 from virtualvector.streams.formats import Options, Rows, open_source
 from virtualvector.streams.passing import Passing
@@ -157,10 +159,18 @@ class Reader:
         self._noted = {sources[0].name}  # sources of which notes are there
         self.skipped = 0
         self.problems: list[str] = []
-        source = sources[0].name
         rows = open_source(sources[0], options)
         self._ahead: Rows | None = rows  # whose first rows were looked at, not handed out
         self.notes = list(rows.notes)
+        try:
+            self._look_at(rows, columns)
+        except BaseException:
+            self.close()
+            raise
+
+    def _look_at(self, rows: Rows, columns: Sequence[Column] | None) -> None:
+        """Decide what the columns of the first source are, as far as that is not known."""
+        source, asked, options = self._sources[0].name, self._asked, self._options
         names = {column.name for column in rows.columns}
         self.ids = (*asked.ids, *(name for name in asked.ids_if_there if name in names))
         there = self._left(source, rows, columns)
@@ -197,7 +207,7 @@ class Reader:
                 both = " and ".join(map(quoted, pair))
                 self.notes.append(f"labels: {both} are two classes")
         self.first_classes = tuple(sorted(set(first)))
-        self.classes = rows.classes if len(sources) == 1 else None
+        self.classes = rows.classes if len(self._sources) == 1 else None
         self.n_rows, self.n_in_time = self._count(rows), rows.n_in_time
         # From now on there is nothing to decide, and to wait for.
         self._options = options._replace(expected=frozenset(c.name for c in self._plan.wanted))
@@ -267,15 +277,17 @@ class Reader:
         self.skipped, self.problems = 0, []
         some = False
         for source in self._sources:
-            for piece in self._rows(source).pieces(self._plan, passing):
-                batches, bad = clean(piece, self._plan, self._stop)
-                for batch in batches:
-                    some = some or batch.table.num_rows > 0
-                    yield batch
-                if bad and self._stop:
-                    raise BadInput(bad[0].why())
-                self.skipped += len(bad)
-                self.problems += [one.why() for one in bad[: TOLD - len(self.problems)]]
+            # An error keeps frames, and these the file, until the garbage collector comes by.
+            with closing(self._rows(source)) as rows:
+                for piece in rows.pieces(self._plan, passing):
+                    batches, bad = clean(piece, self._plan, self._stop)
+                    for batch in batches:
+                        some = some or batch.table.num_rows > 0
+                        yield batch
+                    if bad and self._stop:
+                        raise BadInput(bad[0].why())
+                    self.skipped += len(bad)
+                    self.problems += [one.why() for one in bad[: TOLD - len(self.problems)]]
         some = some or (passing is not None and passing.has_begun)
         if self.label is not None and not some and not self.skipped:
             raise NothingToLearn(f"{self._sources[0].name}: found no rows; expected some.")
@@ -287,7 +299,9 @@ class Reader:
         self.close()
 
     def close(self) -> None:
-        """Let go of what was opened to look at the first rows."""
+        """Close what was opened to look at the first rows."""
+        if self._ahead is not None:
+            self._ahead.close()
         self._ahead = None
 
     def detached(self) -> Reader:
@@ -313,19 +327,25 @@ class Reader:
     def _rows(self, source: Source) -> Rows:
         if self._ahead is not None:
             rows, self._ahead = self._ahead, None
-        else:
-            rows = open_source(source, self._options)
+            return rows
+        rows = open_source(source, self._options)
+        try:
             check_columns(source.name, rows.columns, self._plan)
             if source.name not in self._noted:
                 self._noted.add(source.name)
                 self.notes += rows.notes
                 self._leave_out(source.name, rows)
+        except BaseException:
+            rows.close()
+            raise
         return rows
 
     def _count(self, first: Rows) -> int | None:
         """Return the number of rows of all sources, where these say it."""
         total = first.n_rows
         for source in self._sources[1:]:
-            more = None if total is None else open_source(source, self._options).n_rows
-            total = None if total is None or more is None else total + more
+            if total is None:
+                break
+            with closing(open_source(source, self._options)) as rows:
+                total = None if rows.n_rows is None else total + rows.n_rows
         return total

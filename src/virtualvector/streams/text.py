@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
 from time import monotonic
@@ -50,6 +50,7 @@ class Text(ABC):
     """
 
     columns: tuple[Column, ...]
+    blocks: Generator[bytes, None, None]  # of the file, which they keep open
     absent: Cell = None  # what a cell holds that a record does not have
     n_rows = None
     classes = None
@@ -98,6 +99,10 @@ class Text(ABC):
         for chunk in joined(self._chunks, PER_COLUMN * len(plan.wanted)):
             if passing is None or not passing.over(partial(self.count, chunk)):
                 yield from self._halved(chunk, plan)
+
+    def close(self) -> None:
+        """Close the file: no more rows come."""
+        self.blocks.close()
 
     def count(self, chunk: Chunk) -> int:
         """Return how many records there are, good or bad."""
