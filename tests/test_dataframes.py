@@ -112,3 +112,18 @@ def test_what_is_missing_in_a_dictionary_of_arrows_is_missing(make, index):
         committee.fit(table, LABELS).predict_proba(table),
         committee.fit(plain, LABELS).predict_proba(plain),
     )
+
+
+@pytest.mark.parametrize("model", [AutoVVMClassifier(), VVMClassifier()])
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([{"length": 1.0}] * 40, "a list of dicts; expected a table, such as pandas.DataFrame"),
+        (pl.DataFrame(ROWS, schema=COLUMNS).lazy(), r"a LazyFrame.*; expected.*X\.collect\(\)"),
+        (pd.DataFrame(ROWS, columns=COLUMNS).to_records(), "a structured array; expected a table"),
+        (pd.DataFrame(index=range(40)), "0 feature"),
+    ],
+)
+def test_rows_in_a_form_without_columns_are_refused_by_what_to_make_of_them(model, rows, expected):
+    with pytest.raises(ValueError, match=f"Found .*{expected}"):
+        model.fit(rows, LABELS)

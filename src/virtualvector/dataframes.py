@@ -143,6 +143,7 @@ def validated(estimator: BaseEstimator, X: Any, *, reset: bool = True, **options
     >>> estimator.feature_names_in_
     array(['age', 'size'], dtype=object)
     """
+    _refuse_what_has_no_columns(X)
     labels = labels_of(X) if is_table(X) and not _is_like_pandas(X) else None
     if labels is None or not all(isinstance(label, str) for label in labels):
         if not options.get("skip_check_array") and options.get("dtype") is not None:
@@ -162,6 +163,28 @@ def validated(estimator: BaseEstimator, X: Any, *, reset: bool = True, **options
     if "y" in options:
         return check_X_y(X, estimator=estimator, **options)
     return check_array(X, estimator=estimator, input_name="X", **options)
+
+
+def _refuse_what_has_no_columns(X: Any) -> None:
+    """Raise if X holds rows, but in a form of which nobody knows the columns."""
+    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        raise ValueError(
+            "Found a list of dicts; expected a table, such as pandas.DataFrame(X), or one dict "
+            "at a time, as learn_one takes it."
+        )
+    if getattr(getattr(X, "dtype", None), "names", None):
+        raise ValueError("Found a structured array; expected a table, as pandas.DataFrame(X).")
+    if not is_table(X):
+        return
+    if not hasattr(type(X), "__len__"):
+        raise ValueError(
+            f"Found a {type(X).__name__}, which has not been computed; expected a table, as "
+            "X.collect()."
+        )
+    if 0 in getattr(X, "shape", (1,))[1:]:
+        raise ValueError(
+            f"Found a table with 0 feature(s) (shape={tuple(X.shape)}); expected columns."
+        )
 
 
 def _refuse_times(X: Any, labels: Sequence[Any] | None) -> None:

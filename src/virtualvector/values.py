@@ -29,6 +29,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "#NA", "<NA>", "NULL", "NaN", "NaT", "None",
 MISSING_NUMBERS = ("-", "--", ".")
 _CLASSES = ("None",)  # which a label may well be
 
+_CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
 _SHORT = 1000  # characters of a number
 _LONG = 64  # characters of a text that is not looked at more closely
 _NUMBER = re.compile(
@@ -248,6 +249,37 @@ def category(value: Any, marks: Marks = USUAL) -> str:
         return ""
     text = spelled(value)
     return "" if text in marks else text
+
+
+def is_quoted_number(text: str) -> bool:
+    """Whether a text is a number to people, and not a code with zeros in front.
+
+    Examples
+    --------
+    >>> from virtualvector.values import is_quoted_number
+    >>> [is_quoted_number(text) for text in ("12.50", "3", "007", "A7")]
+    [True, True, False, False]
+    """
+    return not _CODE.match(text) and number_in(text) is not None
+
+
+def is_one_value(value: Any) -> bool:
+    """Whether a value can be a category: neither a collection nor known by its address alone.
+
+    Examples
+    --------
+    >>> from uuid import UUID
+    >>> from virtualvector.values import is_one_value
+    >>> is_one_value("red"), is_one_value(3), is_one_value(UUID(int=1))
+    (True, True, True)
+    >>> is_one_value([1, 2]), is_one_value({"red": 1}), is_one_value(object()), is_one_value(2j)
+    (False, False, False, False)
+    """
+    if isinstance(value, str | bytes | Real | Decimal):
+        return True
+    kind: Any = type(value)
+    has_text = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    return has_text and not isinstance(value, Iterable | complex)
 
 
 def spelled(value: Any) -> str:

@@ -74,7 +74,6 @@ def test_what_is_read_is_what_a_table_has(kind, value, marks):
         ("category", "NO"),
         ("category", True),
         ("category", Decimal("1.5")),
-        ("category", [1, 2]),
     ],
     ids=str,
 )
@@ -87,6 +86,13 @@ def test_what_is_no_finite_number_is_left_to_tables_which_refuse_it(value):
     assert RowReader(["number"], USUAL).read([value]) is None
     with pytest.raises((ValueError, OverflowError, TypeError)):
         columns_of(Record({"x": [value]}), ["number"])
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, (), object(), 1j])
+def test_what_is_no_single_value_is_left_to_tables_which_refuse_it(value):
+    assert RowReader(["category"], USUAL).read([value]) is None
+    with pytest.raises(ValueError, match="expected one value in each cell"):
+        columns_of(Record({"x": [value]}), ["category"])
 
 
 @given(st.datetimes())

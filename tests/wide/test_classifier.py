@@ -45,6 +45,42 @@ def wide(n_rows=150, columns=60, classes=2, seed=0):
     return rows, labels
 
 
+def long_notes():
+    """As `notes`, with texts that are plainly some: long ones, which differ."""
+    table, labels = notes()
+    return table.assign(note="as it was said on that day: " + table["note"]), labels
+
+
+def test_a_column_that_plainly_holds_texts_is_learned_by_its_words_and_warned_of(tmp_path):
+    table, labels = long_notes()
+    found, told = (WideVVMClassifier(rank=2, text_features=t) for t in (None, ["note"]))
+    with pytest.warns(UserWarning, match=r"\['note'\] plainly hold texts.*by their words"):
+        found.partial_fit(table[:100], labels[:100])
+    told.partial_fit(table[:100], labels[:100])
+    assert found.is_text_.tolist() == [False, False, True]
+    expected = told.predict_proba(table[100:])
+    np.testing.assert_array_equal(found.predict_proba(table[100:]), expected)
+    found.save(tmp_path / "notes.vvm")
+    again = virtualvector.load(tmp_path / "notes.vvm")
+    np.testing.assert_array_equal(again.predict_proba(table[100:]), expected)
+
+
+@pytest.mark.parametrize("as_said", [{"text_features": []}, {"categorical_features": ["note"]}])
+def test_texts_that_are_said_to_be_something_else_are_not_looked_for(as_said):
+    table, labels = long_notes()
+    model = WideVVMClassifier(rank=0, n_hashed=SMALL, **as_said).fit(table[["note"]], labels)
+    assert model.is_categorical_.tolist() == [True]
+
+
+def test_texts_are_found_in_arrays_too_and_not_where_pandas_has_categories():
+    table, labels = long_notes()
+    with pytest.warns(UserWarning, match=r"columns \[1\] plainly"):
+        model = WideVVMClassifier(rank=0).fit(table[["price", "note"]].to_numpy(object), labels)
+    assert model.is_text_.tolist() == [False, True]
+    table = table.astype({"note": "category"})
+    assert not WideVVMClassifier(rank=0).fit(table, labels).is_text_.any()
+
+
 @pytest.mark.parametrize("rank", [0, 3])
 def test_texts_are_learned_as_adf_learns_what_feature_hasher_makes_of_words_and_pairs(rank):
     table, labels = notes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,9 +22,12 @@ from virtualvector.features.tables import (
     aligned,
     categorical_columns,
     columns_of,
+    first_texts,
     there_in,
 )
 from virtualvector.learners.columns import ADD, new_labels
+from virtualvector.prose import is_plain_prose
+from virtualvector.values import Marks, is_quoted_number
 
 
 class TakesTables(CommitteeRows):
@@ -85,6 +89,7 @@ class TakesTables(CommitteeRows):
             return columns_of(X, route.kinds, marks=marks)
         if self.categorical_features is None:
             columns = columns_of(X, marks=marks)
+            _warn_of_doubtful(X, columns, marks)
         else:
             labels = getattr(self, "feature_names_in_", None)
             may_come = self.new_columns == ADD
@@ -146,6 +151,27 @@ class TakesTables(CommitteeRows):
         self.n_features_in_ = len(self.feature_names_in_)
         self._categorical = list(encoder.categorical)
         self._known = Known(committee.wide_enough(encoder.n_inputs), encoder)
+
+
+def _warn_of_doubtful(X: Any, columns: Columns, marks: Marks) -> None:
+    """Warn of columns that are taken for categorical, and are something else to most people."""
+    labels = labels_of(X) if is_table(X) else range(len(columns.kinds))
+    categorical = [k for k, is_it in zip(labels, columns.categorical, strict=True) if is_it]
+    texts = first_texts(X, categorical, marks)
+    prose = [label for label, some in texts.items() if is_plain_prose(some)]
+    quoted = [label for label, some in texts.items() if all(map(is_quoted_number, some))]
+    notes = {
+        "plainly hold texts": (prose, f"WideVVMClassifier(text_features={prose!r:.200}) for words"),
+        "hold numbers in quotes": (quoted, "numbers, as float() makes of them"),
+    }
+    for what, (found, expected) in notes.items():
+        if found:
+            warnings.warn(
+                f"the columns {found!r:.200} {what}, each of which is taken for a category; "
+                f"expected {expected}, or categorical_features with all that are categorical.",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def _check_length(X: Any) -> None:

@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from virtualvector.features.times import PARTS, parts_of_time
-from virtualvector.values import BLANKS, Kind, Marks, category, is_missing, number_in, time_of
+from virtualvector.values import (
+    BLANKS,
+    Kind,
+    Marks,
+    category,
+    is_missing,
+    is_one_value,
+    number_in,
+    time_of,
+)
 
 _NOT_AS_WRITTEN = (np.float16, np.float32)  # of which a file has fewer digits
 _USUAL = frozenset((float, int, str, bool, type(None)))
@@ -60,7 +69,10 @@ class RowReader:
                 value = value if isinstance(value, np.datetime64) else value.item()
             if kind == "category":
                 known = self._texts.get(value) if type(value) is str else None
-                categories.append(self._category(value) if known is None else known)
+                found = self._category(value) if known is None else known
+                if found is None:
+                    return None
+                categories.append(found)
             elif kind == "number":
                 number = self._number(value)
                 if number is None:
@@ -100,7 +112,9 @@ class RowReader:
             return nan
         return value if isfinite(value) or value != value else None
 
-    def _category(self, value: Any) -> str:
+    def _category(self, value: Any) -> str | None:
+        if not is_one_value(value):
+            return None
         found = category(value, self._marks)
         if type(value) is str:
             if len(self._texts) == _MOST_CATEGORIES:

@@ -22,6 +22,7 @@ from virtualvector.values import (
     category,
     in_microseconds,
     is_missing,
+    is_one_value,
     kind_of,
     number_in,
     time_of,
@@ -153,6 +154,27 @@ def aligned(
     )
 
 
+def first_texts(X: Any, labels: Sequence[Any], marks: Marks = USUAL) -> dict[Any, list[str]]:
+    """Return the first values of those columns in which all are texts, and no library's categories.
+
+    Examples
+    --------
+    >>> from virtualvector.dataframes import Record
+    >>> from virtualvector.features.tables import first_texts
+    >>> first_texts(Record({"city": ["Rome", None, "Oslo"], "age": [31, 30, 29]}), ["city", "age"])
+    {'city': ['Rome', 'Oslo']}
+    """
+    table = without_dictionaries(X) if is_table(X) else None
+    found = {}
+    for label in labels:
+        column = X[:, label] if table is None else _array(table[label])
+        if column.dtype.kind in "OUS" and _type(X, label) != "category":
+            values = _first_values(column, marks)
+            if values and all(isinstance(value, str) for value in values):
+                found[label] = values
+    return found
+
+
 def there_in(column: Any) -> NDArray[np.bool_]:
     """Return where a column of `Columns` has a value.
 
@@ -248,18 +270,29 @@ def _kind(column: Any, label: Any, marks: Marks, is_chosen: bool) -> Kind:
     kind = column.dtype.kind
     if kind == "m":
         _refuse_durations(label)
+    if kind == "c":
+        _refuse(column[0], 0, label, "a number")
     if kind in "bM":
         return "category" if kind == "b" else "time"
     if kind not in "OUS":
         return "number"
-    there = [*islice((v for v in column.tolist() if not _is_gap(v, marks)), PEEK)]
+    there = _first_values(column, marks)
     found = kind_of(there)
+    if any(hasattr(value, "to_timestamp") for value in there) and not is_chosen:
+        raise ValueError(
+            f"Input X has periods in column {label!r}; expected times, as .dt.to_timestamp() makes "
+            "of them; or categorical_features with the column."
+        )
     doubt = doubt_in([text for text in there if isinstance(text, str)])
     if doubt is not None and found == "category" and not is_chosen:
         raise ValueError(
             f"Input X, column {label!r}: {doubt}; or categorical_features with the column."
         )
     return found
+
+
+def _first_values(column: Any, marks: Marks) -> list[Any]:
+    return [*islice((v for v in column.tolist() if not _is_gap(v, marks)), PEEK)]
 
 
 def _is_gap(value: Any, marks: Marks) -> bool:
@@ -276,6 +309,12 @@ def _categories(column: Any, label: Any, marks: Marks) -> Any:
         texts = {text: category(text, marks) for text in dict.fromkeys(values)}
         spelled = [*map(texts.__getitem__, values)]
     else:
+        for row, value in enumerate(values):
+            if value is not None and not _is_text(value) and not is_one_value(value):
+                raise ValueError(
+                    f"Input X has {value!r:.80} at row {row}, column {label!r}; expected one value "
+                    "in each cell, such as a text, a number or a date."
+                )
         texts = {v: category(v, marks) for v in dict.fromkeys(filter(_is_text, values))}
         spelled = [texts[v] if _is_text(v) else category(v, marks) for v in values]
     return np.array(spelled, dtype=object)
@@ -291,7 +330,7 @@ def _numbers(column: Any, label: Any, marks: Marks) -> Array:
         numbers = np.array(
             [_number(value, row, label, marks) for row, value in enumerate(column.tolist())], float
         )
-    elif kind in "mMb":
+    elif kind in "mMbc":
         _refuse(column.tolist()[0] if kind == "b" else column[0], 0, label, "a number")
     else:
         numbers = np.asarray(column, dtype=np.float64)

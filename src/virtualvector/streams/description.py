@@ -8,13 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from virtualvector.escaping import argument, quoted
+from virtualvector.prose import is_long
 from virtualvector.streams.columns import Column, listed
 from virtualvector.values import Kind, category, number_in, time_in
 
 FEW = 10  # columns of a kind that get a line each
-_LONG = 30  # characters that a text has and a category seldom
-_WORDS = 4  # that a text has at the mean, and a category seldom
-_LEAST = 20  # rows that show whether texts come again
 
 _DAYS = (18000101, 21001231)  # as numbers
 _SECONDS = (1_000_000_000, 2_500_000_000)  # since 1970: of the years 2001 to 2049
@@ -124,7 +122,7 @@ def _is_id(column: Column, cells: Sequence[str]) -> bool:
 def _texts(
     columns: Sequence[Column], heads: Mapping[str, Sequence[str]], may_be_text: bool
 ) -> Iterator[str]:
-    names = [c.name for c in columns if c.categorical and _is_prose(heads.get(c.name, ()))]
+    names = [c.name for c in columns if c.categorical and is_long(heads.get(c.name, ()))]
     yield from _bounded(
         (
             f"{quoted(name)} holds texts, of which each is taken as a whole, for a category "
@@ -253,25 +251,6 @@ def _unit_of(cells: Collection[str]) -> str | None:
         ),
         None,
     )
-
-
-def is_plain_prose(cells: Sequence[str]) -> bool:
-    """Whether cells plainly are texts of several words, most of which come only once.
-
-    Examples
-    --------
-    >>> from virtualvector.streams.description import is_plain_prose
-    >>> texts = [f"a bottle of red wine from the year {year}, dry" for year in range(1980, 2010)]
-    >>> is_plain_prose(texts), is_plain_prose(["Bosnia and Herzegovina, the country of"] * 30)
-    (True, False)
-    """
-    n_words = sum(len(cell.split()) for cell in cells)
-    is_many = len(cells) >= _LEAST and len(set(cells)) > len(cells) / 2
-    return is_many and _is_prose(cells) and n_words >= _WORDS * len(cells)
-
-
-def _is_prose(cells: Sequence[str]) -> bool:
-    return bool(cells) and sum(map(len, cells)) > _LONG * len(cells)
 
 
 def _bounded(lines: Iterable[str], n_lines: int, words: str) -> Iterator[str]:

@@ -75,8 +75,9 @@ class WideVVMClassifier(ClassifierMixin, WideAttributes, TakesWideTables, TakesT
         as a committee mixes those of its experts: which of them is right, the rows tell. Where
         there are so many classes that memory is not there for all of them, fewer.
     text_features : array-like of str or int, optional
-        The columns of texts, by their names or places; by default there are none. Each of the words
-        and pairs of neighbouring ones counts once.
+        The columns of texts, by their names or places; by default those of the first call that
+        plainly hold texts, which is warned of, and with an empty list none. Each of the words and
+        pairs of neighbouring ones counts once.
     n_places : int, optional
         The indices that sparse rows in a column of a data frame (lists of an index and a value, of
         Arrow's) may have; by default those of the first call.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,9 +22,10 @@ from virtualvector.dataframes import (
     labels_of,
     validated,
 )
-from virtualvector.features.tables import categorical_columns, columns_of
+from virtualvector.features.tables import categorical_columns, columns_of, first_texts
 from virtualvector.features.wide import WideEncoder
 from virtualvector.learners.validation import checked_rows
+from virtualvector.prose import is_plain_prose
 from virtualvector.values import Kind, Marks, is_missing
 
 
@@ -88,7 +90,9 @@ class TakesWideTables(BaseEstimator):
             names = list(range(self.n_features_in_))
         if len(X) == 0:
             raise ValueError("Found array with 0 sample(s); expected at least one row.")
-        kinds: list[Any] = self._kinds_at_first(X, names) if known is None else [*known.kinds]
+        kinds: list[Any] = (
+            self._kinds_at_first(X, names, marks) if known is None else [*known.kinds]
+        )
         n_sparse = self.n_places if known is None else known.n_sparse
         return _converted(X, names, kinds, marks, n_sparse)
 
@@ -101,7 +105,7 @@ class TakesWideTables(BaseEstimator):
             raise ValueError("Found array with 0 sample(s); expected at least one row.")
         return WideColumns([csr], ["sparse"], ["f"], csr.shape[1])
 
-    def _kinds_at_first(self, X: Any, names: list[Any]) -> list[Kind | None]:
+    def _kinds_at_first(self, X: Any, names: list[Any], marks: Marks) -> list[Kind | None]:
         """Return what columns hold, as far as that is known beforehand."""
         labels = names if is_table(X) else None
         n = len(names)
@@ -116,6 +120,19 @@ class TakesWideTables(BaseEstimator):
                     kinds[k] = "sparse"
         if kinds.count("sparse") > 1:
             raise ValueError("Found several columns of sparse rows; expected one.")
+        if self.text_features is None:
+            undecided = [name for name, kind in zip(names, kinds, strict=True) if kind is None]
+            texts = first_texts(X, undecided, marks)
+            found = [name for name, some in texts.items() if is_plain_prose(some)]
+            kinds = ["text" if n in found else k for n, k in zip(names, kinds, strict=True)]
+            if found:
+                warnings.warn(
+                    f"the columns {found!r:.200} plainly hold texts, and are learned by their "
+                    "words; expected text_features with them, or with none, or "
+                    "categorical_features where each text counts as a whole.",
+                    UserWarning,
+                    stacklevel=4,
+                )
         if self.categorical_features is not None:  # all others are not
             kinds = ["number" if k is None else k for k in kinds]
         return kinds
