@@ -127,9 +127,10 @@ def table_of_more_and_more_names(n_rows=500):
     """Every column has more names the longer the stream; some have more than inputs for them."""
     rng = np.random.default_rng(5)
     most = np.linspace(1.0, 12.0, n_rows)
-    names = {f"c{k}": (most * rng.random(n_rows)).astype(int).astype(str) for k in range(6)}
-    table = pd.DataFrame(names | {"x": rng.normal(size=n_rows)})
-    return table, ((table["c0"] == "0") ^ (table["x"] > 0)).to_numpy().astype(int)
+    names = np.array([f"n{k}" for k in range(12)])
+    columns = {f"c{k}": names[(most * rng.random(n_rows)).astype(int)] for k in range(6)}
+    table = pd.DataFrame(columns | {"x": rng.normal(size=n_rows)})
+    return table, ((table["c0"] == "n0") ^ (table["x"] > 0)).to_numpy().astype(int)
 
 
 def test_cuts_change_no_bit_while_names_come():

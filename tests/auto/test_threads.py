@@ -9,8 +9,8 @@ import pytest
 from tests.auto.test_rows import few
 from tests.learners.learner_examples import problem
 from virtualvector.auto import workplace
-from virtualvector.auto.workplace import ALONE, _at_work
-from virtualvector.concurrency import Team
+from virtualvector.auto.workplace import _at_work
+from virtualvector.concurrency import ALONE, Team
 from virtualvector.persistence.mixin import contents_of
 from virtualvector.posterior import Engine
 

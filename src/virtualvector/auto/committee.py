@@ -100,9 +100,9 @@ class Committee:
         Where one class is rare, most rows say next to nothing of who is right: n rows of classes
         with frequencies f count as n · min(1, −Σ f log₂ f).
         """
-        n = self.counts.sum()
-        there = self.counts[self.counts > 0.0]
-        return float(n * min(1.0, (there / n * np.log2(n / there)).sum())) if n else 0.0
+        there = [count for count in self.counts.tolist() if count > 0.0]
+        n = sum(there)
+        return n * min(1.0, sum(each / n * math.log2(n / each) for each in there)) if n else 0.0
 
     @property
     def sure(self) -> float:

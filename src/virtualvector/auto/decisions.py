@@ -172,7 +172,8 @@ def _all_but(committee: Committee, kept: list[int]) -> NDArray[np.bool_]:
 
 
 def _best(committee: Committee) -> int:
-    return int(np.argmax(committee.weights))
+    weights: list[float] = committee.weights.tolist()
+    return weights.index(max(weights))
 
 
 def _best_forgetful(committee: Committee) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -130,7 +130,12 @@ class FeatureSpace(NamedTuple):
 
     def operations(self, expert: Expert, n_classes: int) -> float:
         """Return about how many multiplications an expert takes to predict and learn a row."""
-        return n_posteriors(n_classes) * operations(expert, self.n_weights(expert))
+        return _operations(self, expert, n_classes)
+
+
+@lru_cache(maxsize=1024)  # it is asked for after every block
+def _operations(space: FeatureSpace, expert: Expert, n_classes: int) -> float:
+    return n_posteriors(n_classes) * operations(expert, space.n_weights(expert))
 
 
 @cache

@@ -202,7 +202,8 @@ class OnlineCommittee(Route[Known]):
     def _learn_written(self) -> bool:
         self._working.observe(self._place)
         learned = self._working.learn_row()
-        self._finish()
+        if self._pending is not None:
+            self._finish()
         return learned
 
     def _predict_written(self) -> Array | None:

@@ -68,7 +68,7 @@ class Stage:
             observed = labels[some.which]
             if self.working.committee.first_rows is not None:
                 return self._learn_first(cells, observed, some.powers, team)
-            inputs = self.narrowed(self.encoder.learn(cells, observed))
+            inputs = self.narrowed(self.encoder.learn(cells, observed, team))
             return learn(self.working, inputs, observed, team, some.powers)
         if len(self.working.classes) == 0:
             return np.zeros((len(cells[0]), 0))

@@ -14,8 +14,8 @@ from virtualvector.auto.decisions import end_block
 from virtualvector.auto.first_rows import FirstRows, Replay
 from virtualvector.auto.history import History, HistoryEntry
 from virtualvector.auto.views import Views
-from virtualvector.auto.workplace import ALONE, ROOM, Workplace
-from virtualvector.concurrency import Team
+from virtualvector.auto.workplace import ROOM, Workplace
+from virtualvector.concurrency import ALONE, Team
 from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.likelihood import write_probabilities
@@ -184,7 +184,7 @@ class WorkingCommittee:
         g = self._learn_one(at.address)
         while g >= 0:
             each = at.all[g]
-            each.finish_row(int(at.progress[BEFORE]))
+            each.finish_row(at.progress[BEFORE])
             at.addresses[g] = each.address
             at.progress[TURN] = g + 1
             g = self._learn_one(at.address)

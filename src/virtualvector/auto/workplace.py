@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.views import Views
-from virtualvector.concurrency import Team
+from virtualvector.concurrency import ALONE, Team
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.mixing import SHARE
 from virtualvector.kernels.opinions import Opinions, opinions_for
@@ -21,7 +22,6 @@ ROOM = 2 * BLOCK  # rows: those that are learned, and the next ones, which are l
 # To wake a thread and to wait for it takes as long as so many multiplications. It is counted and
 # not measured: bits are the same either way, but what is done by whom should not depend on chance.
 WAKING = 4e6
-ALONE = Team(1)
 
 
 def opinions_of(committee: Committee, n_rows: int) -> Opinions:
@@ -61,7 +61,8 @@ class Workplace:
         positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
         if committee.takes_new_classes or n_classes < 2:
             positives.append(-1)
-        self.progress = np.array([0, 0, 0, 0, committee.n_rows, 0])
+        progress = np.array([0, 0, 0, 0, committee.n_rows, 0])
+        self.progress: Any = progress.data  # Python reads it faster than an array
         self.addresses = np.array([each.address for each in self.all], np.int64)
         table = Ensemble(
             numbers=numbers,
@@ -72,7 +73,7 @@ class Workplace:
             positives=np.array(positives * len(engines), np.int64),
             firsts=np.arange(len(engines) + 1) * len(positives),
             margins=np.zeros(n_classes if n_classes > 2 else 1),
-            progress=self.progress,
+            progress=progress,
         )
         self._table = StructTable(table)
         self.address = self._table.address
@@ -95,7 +96,8 @@ class Workplace:
     @property
     def n_rows(self) -> int:
         """The number of rows learned."""
-        return int(self.progress[LEARNED])
+        n_rows: int = self.progress[LEARNED]
+        return n_rows
 
     def readdress(self) -> None:
         """Follow engines that have moved to where there is more room."""
@@ -114,6 +116,8 @@ class Workplace:
 
     def who_learns(self, team: Team, n_rows: int, n_ahead: int) -> Team:
         """Return the team, if it pays to learn rows side by side, and to look at the next ones."""
+        if team.n_threads == 1:
+            return ALONE
         looks = [self.views.operations * n_ahead / PARTS] * PARTS
         return _at_work(team, [*(cost * n_rows for cost in self.costs), *looks])
 

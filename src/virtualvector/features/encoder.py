@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from virtualvector.concurrency import ALONE, Team
 from virtualvector.features.categories import (
     CELLS,
     LENGTH,
@@ -22,9 +23,9 @@ from virtualvector.features.categories import (
     first_without,
     write_categories,
 )
+from virtualvector.features.scales import rescaled, scaled
 from virtualvector.features.statistics import Statistics
 from virtualvector.features.times import PARTS, parts_of
-from virtualvector.kernels.scaling import rescale_rows, scale_rows
 from virtualvector.types import Array, Labels
 from virtualvector.values import Kind
 
@@ -114,8 +115,8 @@ class Encoder:
         """Columns as they were at the start: how many of which kind, not what is known of them."""
         if self.n_first == len(self.categorical):
             return self
-        kinds = self.categorical[: self.n_first], self.scaling, self.times[: self.n_first]
-        return Encoder(*kinds, self.most_statistics)
+        n = self.n_first
+        return Encoder(self.categorical[:n], self.scaling, self.times[:n], self.most_statistics)
 
     @property
     def kinds(self) -> list[Kind]:
@@ -189,12 +190,14 @@ class Encoder:
         """
         return self._inputs(columns, learn=False)
 
-    def learn(self, columns: Sequence[Any], labels: Labels | None = None) -> Array:
+    def learn(
+        self, columns: Sequence[Any], labels: Labels | None = None, team: Team = ALONE
+    ) -> Array:
         """Return rows as inputs, each by what is known when it comes; and learn them.
 
         The label of a row counts for later ones only; without labels there are no statistics.
         """
-        return self._inputs(columns, learn=True, labels=labels)
+        return self._inputs(columns, True, labels, team)
 
     def row(self, categories: Sequence[str], label: Any = None) -> Array:
         """Return the inputs of one row by its categories; those of its numbers are zero.
@@ -281,9 +284,7 @@ class Encoder:
 
     def rescaled_rows(self, rows: Array) -> Array:
         """Return the inputs of rows of numbers that have been learned, on the scale of now."""
-        scaled = np.empty_like(rows)
-        rescale_rows(rows, self.means.copy(), self.squares.copy(), scaled)
-        return scaled
+        return rescaled(rows, self.means, self.squares)
 
     def with_columns(self, kinds: Sequence[Kind], n_rows: int) -> Encoder:
         """Return the same with columns that come after so many rows, all of which lacked them.
@@ -343,13 +344,15 @@ class Encoder:
             counts[k] = is_new[found.which].sum()
         return counts
 
-    def _inputs(self, columns: Sequence[Any], learn: bool, labels: Labels | None = None) -> Array:
-        scaled = self._scaled(self.numbers_of(columns), learn)
+    def _inputs(
+        self, columns: Sequence[Any], learn: bool, labels: Labels | None = None, team: Team = ALONE
+    ) -> Array:
+        numbers = self._scaled(self.numbers_of(columns), learn, team)
         if not self.categories:
-            return scaled
+            return numbers
         found = {k: categories_of(columns[k]) for k in self.categories}
         inputs = self._inputs_of_categories(found, learn, labels)
-        inputs[:, self.places_of_numbers] = scaled
+        inputs[:, self.places_of_numbers] = numbers
         return inputs
 
     def _inputs_of_categories(
@@ -361,18 +364,15 @@ class Encoder:
         self.statistics = self.statistics.write(found, self.categories, observed, inputs)
         return inputs
 
-    def _scaled(self, rows: Array, learn: bool) -> Array:
+    def _scaled(self, rows: Array, learn: bool, team: Team = ALONE) -> Array:
         if learn:
             self.missing = self.missing.copy()
             self.missing[self.column_of_number] += np.isnan(rows).sum(axis=0)
         if not self.scaling:
             return np.nan_to_num(rows, nan=0.0)
-        # Copies, because what was unpickled may be read-only.
-        known = self.counts.copy(), self.means.copy(), self.squares.copy()
-        scaled = np.empty_like(rows)
-        scale_rows(rows, *known, learn, scaled)
-        self.counts, self.means, self.squares = known
-        return scaled
+        known = self.counts, self.means, self.squares
+        inputs, (self.counts, self.means, self.squares) = scaled(rows, known, learn, team)
+        return inputs
 
     def _learn_categories(
         self, found: dict[int, Categories], labels: Labels | None
