@@ -207,11 +207,11 @@ def test_a_full_disk_leaves_the_last_checkpoint(vvm, here, expected, tmp_path, m
 
     replace_file, n_written = checkpoint.replace_file, []
 
-    def write(path, contents):
+    def write(path, *parts):
         n_written.append(path)
         if len(n_written) > 2:
             raise CannotSave(f"{path}: cannot be saved: No space left on device.")
-        replace_file(path, contents)
+        replace_file(path, *parts)
 
     with monkeypatch.context() as full:
         full.setattr(checkpoint, "replace_file", write)

@@ -6,9 +6,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
-from virtualvector.persistence.document import KEY, to_bytes
+from virtualvector.persistence.disk import replace_file
+from virtualvector.persistence.document import KEY, parts_of, to_bytes
 
 ARRAYS = {
     "none": {},
@@ -42,3 +43,17 @@ def test_a_file_takes_little_more_than_its_own_memory():
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1.1 * len(contents)
+
+
+def test_a_file_is_written_without_memory_of_its_own(tmp_path):
+    arrays = {"large": np.arange(2.0**18), "other": np.arange(2**17)}
+    tracemalloc.start()
+    try:
+        replace_file(tmp_path / "model", *parts_of({"rows": 3}, arrays))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2**18  # bytes, where the arrays have 3·2²⁰
+    read = load((tmp_path / "model").read_bytes())
+    assert read.keys() == arrays.keys()
+    assert all(np.array_equal(read[name], array) for name, array in arrays.items())

@@ -39,9 +39,9 @@ class ModelFile:
         self.path = path
         self._stamp = self._found()
 
-    def save(self, checkpoint: Checkpoint) -> bytes:
-        """Write the model file; the same run gives the same bytes at the same row."""
-        from virtualvector.persistence.mixin import contents_of
+    def save(self, checkpoint: Checkpoint) -> list[Any]:
+        """Write the model file; return its parts. The same run gives the same bytes."""
+        from virtualvector.persistence.mixin import parts_of_model
 
         if self._found() != self._stamp:
             raise CannotSave(
@@ -49,10 +49,10 @@ class ModelFile:
                 "nothing was overwritten, and what this run learned since is not saved."
             )
         model = copy(checkpoint.progress.model).set_params(n_jobs=1)  # which should not show
-        contents = contents_of(model, _notes(checkpoint))
-        replace_file(self.path, contents)
+        parts = parts_of_model(model, _notes(checkpoint))
+        replace_file(self.path, *parts)
         self._stamp = self._found()
-        return contents
+        return parts
 
     def _found(self) -> tuple[int, int, int] | None:
         with suppress(FileNotFoundError):

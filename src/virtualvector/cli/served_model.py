@@ -41,7 +41,8 @@ class ServedModel(NamedTuple):
 
         def save(learned: Learned) -> bytes:
             progress = Progress(learned.model, learned.tally, n_repeated=repeated)
-            return file.save(before._replace(progress=progress, store=learned.notes(own)))
+            notes = learned.notes(own)
+            return b"".join(file.save(before._replace(progress=progress, store=notes)))
 
         return save
 

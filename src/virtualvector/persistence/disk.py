@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from virtualvector.persistence.errors import CannotSave, Misfit
 
@@ -29,16 +29,19 @@ def read_file(path: Path) -> bytes:
         return file.read(size)
 
 
-def replace_file(path: Path, contents: bytes) -> None:
-    """Put contents into a file, or raise `CannotSave` and leave the file as it was."""
-    target = Path(os.path.realpath(path))  # a link stays one
+def replace_file(path: Path, *parts: Any) -> None:
+    """Put bytes into a file, one part after the other.
+
+    Or raise `CannotSave` and leave the file as it was.
+    """
+    target, size = Path(os.path.realpath(path)), sum(map(len, parts))  # a link stays one
     try:
-        if len(contents) > LARGEST:
-            raise OSError(f"found {len(contents):,} bytes; expected at most {LARGEST:,}")
+        if size > LARGEST:
+            raise OSError(f"found {size:,} bytes; expected at most {LARGEST:,}")
         if target.exists() and not target.is_file():
             raise OSError("found a folder or a device; expected a file")
         with _temporary_file(target) as temporary:
-            _write(temporary, contents, target)
+            _write(temporary, parts, target)
             os.replace(temporary, target)
         _sync_folder(target.parent)
         _remove_leftovers(target)
@@ -104,12 +107,13 @@ def _hidden(target: Path) -> str:
     return f".{target.name[:40]}."  # a name of 255 bytes leaves no room for more
 
 
-def _write(temporary: Path, contents: bytes, target: Path) -> None:
+def _write(temporary: Path, parts: Iterable[Any], target: Path) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with open(descriptor, "wb") as file:
         if target.exists():
             os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
-        file.write(contents)
+        for part in parts:
+            file.write(part)
         file.flush()
         os.fsync(descriptor)
 

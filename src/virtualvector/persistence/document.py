@@ -63,6 +63,11 @@ def to_bytes(document: dict[str, Any], arrays: Arrays) -> bytes:
     >>> from_bytes(contents)
     ({'colour': 'red'}, {'weights': array([0., 1., 2.])})
     """
+    return b"".join(parts_of(document, arrays))
+
+
+def parts_of(document: dict[str, Any], arrays: Arrays) -> list[Any]:
+    """Return the same in parts, of which those that are arrays are not copied."""
     inner = json.dumps(document, sort_keys=True, allow_nan=False, separators=(",", ":"))
     text = f'{{"checksum":"{_BLANK.decode()}",{inner[1:]}'
     header, *parts = _laid_out({KEY: text}, arrays)
@@ -71,9 +76,8 @@ def to_bytes(document: dict[str, Any], arrays: Arrays) -> bytes:
         blank.update(part)
     place = _place_of_checksum(header)
     header = header[: place.start] + blank.hexdigest().encode() + header[place.stop :]
-    contents = b"".join((header, *parts))
-    _checked_header(contents)  # what cannot be read is not written
-    return contents
+    _parsed(header)  # what cannot be read is not written
+    return [header, *parts]
 
 
 def _laid_out(metadata: dict[str, str], arrays: Arrays) -> Iterator[Any]:
@@ -129,6 +133,11 @@ def _checked_header(contents: bytes) -> tuple[dict[str, Any], set[str]]:
             "found contents that do not match their checksum; expected a whole file: it was cut "
             "off, changed or damaged"
         )
+    return _parsed(contents)
+
+
+def _parsed(contents: bytes) -> tuple[dict[str, Any], set[str]]:
+    """Return the document and the names of the arrays that a file begins with."""
     header = parse(_header(contents))
     metadata = header.pop("__metadata__")
     if metadata.keys() != {KEY}:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.jit.processor import processor
 from virtualvector.persistence.disk import replace_file
-from virtualvector.persistence.document import Arrays, to_bytes
+from virtualvector.persistence.document import Arrays, parts_of
 from virtualvector.persistence.errors import Misfit
 from virtualvector.persistence.header import FORMAT, Header
 from virtualvector.persistence.tree import pack, unpack
@@ -82,16 +82,21 @@ def save(
 ) -> None:
     """Write a model and notes about it, which have to be JSON, to a file."""
     try:
-        contents = contents_of(model, about)
+        parts = parts_of_model(model, about)
     except NotFittedError:
         raise
     except ValueError as error:
         raise ValueError(f"{path}: cannot be saved: {str(error).rstrip('.')}.") from error
-    replace_file(Path(path), contents)
+    replace_file(Path(path), *parts)
 
 
 def contents_of(model: SavableMixin, about: dict[str, Any] | None = None) -> bytes:
     """Return the bytes of the file that holds a model."""
+    return b"".join(parts_of_model(model, about))
+
+
+def parts_of_model(model: SavableMixin, about: dict[str, Any] | None = None) -> list[Any]:
+    """Return the same in parts, so that nobody has to have a copy of all of it in memory."""
     check_is_fitted(model)
     if not type(model).__module__.startswith("virtualvector."):  # it could not be read
         raise TypeError(f"found a {type(model).__name__}; expected a learner of virtualvector's")
@@ -100,7 +105,7 @@ def contents_of(model: SavableMixin, about: dict[str, Any] | None = None) -> byt
     model._check_learned()
     state, arrays = pack(model._what_was_learned(), model._learned)
     document = _header_of(model, about)._asdict() | {"state": state}
-    return to_bytes(document, arrays)
+    return parts_of(document, arrays)
 
 
 def restored(kind: type[SavableMixin], header: Header, state: Any, arrays: Arrays) -> SavableMixin:
