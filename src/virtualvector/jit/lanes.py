@@ -276,3 +276,19 @@ def write_totals(typing: Any, a: Any, b: Any, c: Any, d: Any, array: Any, i: Any
         return context.get_dummy_value()
 
     return types.void(_LANES, _LANES, _LANES, _LANES, array, types.int64), generate
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, i: Any) -> Any:
+    """Ask for the cache line of entry i of a vector, which is wanted soon; nothing else happens."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = _place(context, builder, array, *arguments, pointed=byte.pointee)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # To be read, wanted more than once, data and no code.
+        builder.call(function, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate

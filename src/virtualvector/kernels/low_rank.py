@@ -48,6 +48,13 @@ def scatter_scaled(places: IntArray, values: Array, diagonal: Array, dense: Arra
 
 
 @noalias
+def write_scaled(places: IntArray, values: Array, diagonal: Array, out: Array) -> None:
+    """Write D⁻¹x, its non-zeros one behind the other."""
+    for k in range(places.shape[0]):
+        out[k] = values[k] / diagonal[places[k]]
+
+
+@noalias
 def clear_places(places: IntArray, dense: Array) -> None:
     """Write zeros there."""
     for k in range(places.shape[0]):
@@ -65,15 +72,15 @@ def scaled_square(places: IntArray, values: Array, diagonal: Array) -> float:
 
 @noalias
 def add_rows(
-    places: IntArray, dense: Array, directions: Array, visits: IntArray, sums: Array, last: int,
+    places: IntArray, values: Array, directions: Array, visits: IntArray, sums: Array, last: int,
     out: Array,
 ) -> None:  # fmt: skip
-    """Add wₖuₖ for a vector u whose non-zeros are at these places of ``dense``.
+    """Add wₖuₖ for a vector u of these non-zeros.
 
     To ``out`` for rows that the last cut has written, to the sums of their cut for others.
     """
     for k in range(places.shape[0]):
-        row, entry, cut = directions[places[k]], dense[places[k]], visits[places[k]]
+        row, entry, cut = directions[places[k]], values[k], visits[places[k]]
         if cut == last:
             for j in range(directions.shape[1]):
                 out[j] += entry * row[j]
@@ -110,12 +117,12 @@ def lagging_dot(
 
 @noalias
 def add_entries(
-    places: IntArray, dense: Array, latest: IntArray, earlier: IntArray, owners: IntArray,
+    places: IntArray, scaled: Array, latest: IntArray, earlier: IntArray, owners: IntArray,
     values: Array, first: int, out: Array,
 ) -> None:  # fmt: skip
     """Add Nᵀu, from ``first`` on, for columns N whose entries are found by place."""
     for k in range(places.shape[0]):
-        entry, at = dense[places[k]], latest[places[k]]
+        entry, at = scaled[k], latest[places[k]]
         while at > 0:
             out[first + owners[at - 1]] += entry * values[at - 1]
             at = earlier[at - 1]

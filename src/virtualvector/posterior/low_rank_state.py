@@ -227,15 +227,18 @@ class LowRankWorkspace(NamedTuple):
 
     dense: Array  # (d,)  zeros, but while a vector is written there
     # Where the entries of columns since the last cut are, by their places: the latest of each place
-    # and the one before each entry, counted from 1; whose they are; and how many columns follow.
+    # and the one before each entry, counted from 1; whose they are; which places there are, as they
+    # came; and how many columns and places that is.
     latest: IntArray  # (d,)
     earlier: IntArray  # (f,)
     owners: IntArray  # (f,)
-    followed: IntArray  # (1,)
+    touched: IntArray  # (min(d, f),)
+    followed: IntArray  # (2,)
     by_visit: Array  # (e, L)  zeros, but while a product is computed
     independent: IntArray  # (1,)  whether variances of weights are matched, not precisions added
     product: Array  # (m,)
     other: Array  # (m,)
+    scaled_vector: Array  # (k,)  D⁻¹x by its non-zeros
     held: Array  # (3, k)  vectors by their non-zeros
     held_places: IntArray  # (3, k)
     held_sizes: IntArray  # (3,)
@@ -269,8 +272,9 @@ class LowRankWorkspace(NamedTuple):
     unfinished: IntArray
 
 
-_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "followed", "independent", "held_places",
-                     "held_sizes", "pairs", "n_pairs", "candidates", "unfinished")  # fmt: skip
+_SCRATCH_INTEGERS = ("latest", "earlier", "owners", "touched", "followed", "independent",
+                     "held_places", "held_sizes", "pairs", "n_pairs", "candidates",
+                     "unfinished")  # fmt: skip
 
 
 def make_low_rank_workspace(
@@ -284,11 +288,13 @@ def make_low_rank_workspace(
         "latest": (d,),
         "earlier": state.recent_places.shape,
         "owners": state.recent_places.shape,
-        "followed": (1,),
+        "touched": (min(d, *state.recent_places.shape),),
+        "followed": (2,),
         "by_visit": state.lags.shape,
         "independent": (1,),
         "product": (m,),
         "other": (m,),
+        "scaled_vector": (k,),
         "held": (3, k),
         "held_places": (3, k),
         "held_sizes": (3,),

@@ -168,6 +168,11 @@ def cut_due(state: State, rows: Array, t: int) -> bool:
     return False
 
 
+@dispatched
+def fetch(state: State, rows: Array, t: int, work: Workspace) -> None:
+    """Ask memory for what row t will need, if there is such a row: nothing, of a dense one."""
+
+
 @compiled
 def learn_rows(address: int, start: int, stop: int, rebuilt: bool) -> tuple[int, int]:
     """Learn rows in place from ``start`` on; return the next row, and why it is not learned here.
@@ -198,6 +203,7 @@ def learn_rows_of(
             return t, CUT_DUE
         if not is_finite(rows, t):
             return t, NOT_FINITE
+        fetch(state, rows, t + 1, work)
         noise = write_row(rows, t, signs[t], settings.margin_noise, state, state.counts[POINTS])
         if needs_weight_space(state, noise):
             return t, NEEDS_WEIGHT_SPACE

@@ -36,10 +36,17 @@ from virtualvector.posterior.low_rank_state import (
     LowRankWorkspace,
 )
 from virtualvector.posterior.residual.full import absorb_point, drift_residual
-from virtualvector.posterior.residual.low_rank import follow_columns, n_columns, without
+from virtualvector.posterior.residual.low_rank import (
+    fetch_weight,
+    follow_columns,
+    n_columns,
+    without,
+)
 from virtualvector.posterior.state import POINTS
 from virtualvector.posterior.workspace import parts_at
 from virtualvector.types import Array
+
+_AHEAD = 12  # weights that memory is asked for before it is their turn
 
 
 @compiled
@@ -79,7 +86,8 @@ def cut(state: LowRankState, whole: bool, work: LowRankWorkspace) -> None:
     write_rows(state, last, whole, work)
     for j in range(state.shifts.shape[0]):
         state.shifts[j] = 0.0
-    state.extent[RECENT], state.extent[COST], work.followed[0] = 0, 0, 0
+    state.extent[RECENT], state.extent[COST] = 0, 0
+    work.followed[0], work.followed[1] = 0, 0
     if whole:
         begin_visits(state)
     else:
@@ -103,15 +111,20 @@ def write_rows(state: LowRankState, last: int, whole: bool, work: LowRankWorkspa
             work.gram_of_columns, n_columns(state), work.basis, work.other_basis, work.square
         )
     follow_columns(state, work)
-    for k in range(state.mean.shape[0]):
-        if whole or work.latest[k] > 0:
-            write_row_of(state, k, work.block[n], work.scaled_block[n], whole, work)
-            if rank > 0:
-                state.visits[k] = last
-            n += 1
-            if n == work.block.shape[0]:
-                add_squares(work.block, work.scaled_block, n, work.square)
-                n = 0
+    n_written = state.mean.shape[0] if whole else work.followed[1]
+    for i in range(n_written):
+        k = i if whole else work.touched[i]
+        if rank > 0 and not whole and i + _AHEAD < n_written:
+            fetch_weight(state, work.touched[i + _AHEAD])
+        if work.latest[k] == 0 and dot(state.directions[k], state.directions[k]) == 0.0:
+            continue  # no row has known of it
+        write_row_of(state, k, work.block[n], work.scaled_block[n], whole, work)
+        if rank > 0:
+            state.visits[k] = last
+        n += 1
+        if n == work.block.shape[0]:
+            add_squares(work.block, work.scaled_block, n, work.square)
+            n = 0
     add_squares(work.block, work.scaled_block, n, work.square)
 
 

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from virtualvector.jit.compiled import compiled
+from virtualvector.jit.lanes import LANES, prefetch
 from virtualvector.kernels.low_rank import (
     add_entries,
     add_rows,
@@ -22,6 +23,7 @@ from virtualvector.kernels.low_rank import (
     scaled_square,
     scatter_scaled,
     signed_square,
+    write_scaled,
 )
 from virtualvector.kernels.symmetric import rank_one, write_column, write_cross
 from virtualvector.kernels.triangular import dot, dot_of_row, multiply_rows, whole_vectors
@@ -51,7 +53,7 @@ from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.site import SMALLEST, weakened
 from virtualvector.posterior.sparse import Sparse, held_vector, row_size, sparse_point
 from virtualvector.posterior.state import POINTS
-from virtualvector.posterior.step import cut_due, out_of_capacity
+from virtualvector.posterior.step import cut_due, fetch, out_of_capacity
 from virtualvector.posterior.weight_space import (
     covariance_of_weights,
     marginal_of_weights,
@@ -64,6 +66,7 @@ from virtualvector.types import Array
 # that it has seven digits; rounding is cut off at the second.
 _NARROWEST = 1e-8
 _RESOLUTION = 1e-9
+_IN_CACHE = 4  # a cut of few weights is due at such a part of its cost: C stays in the cache
 _DENSE = 8  # a vector with non-zeros at one of so many places meets most entries of others
 
 
@@ -85,24 +88,24 @@ def _(state: LowRankState, vector: Sparse, out: Array, work: LowRankWorkspace) -
     """Write y = C⁻¹WᵀD⁻¹x into ``out`` and return the variance of that margin."""
     for j in range(out.shape[0]):
         out[j] = 0.0
-    scatter_scaled(vector.places, vector.values, state.diagonal, work.dense)
-    if state.directions.shape[1] > 0:
+    rank, scaled = state.directions.shape[1], work.scaled_vector
+    write_scaled(vector.places, vector.values, state.diagonal, scaled)
+    if rank > 0:
         last = state.extent[CUTS]
-        add_rows(
-            vector.places, work.dense, state.directions, state.visits, work.by_visit, last, out
-        )
+        add_rows(vector.places, scaled, state.directions, state.visits, work.by_visit, last, out)
         add_turned(work.by_visit, state.turns, last, out)
     if _DENSE * vector.places.shape[0] < state.mean.shape[0]:
         follow_columns(state, work)
         add_entries(
-            vector.places, work.dense, work.latest, work.earlier, work.owners, state.recent_values,
-            state.directions.shape[1], out,
+            vector.places, scaled, work.latest, work.earlier, work.owners, state.recent_values,
+            rank, out,
         )  # fmt: skip
     else:
+        scatter_scaled(vector.places, vector.values, state.diagonal, work.dense)
         for i in range(state.extent[RECENT]):
-            column, at = recent_column(state, i), state.directions.shape[1] + i
-            out[at] = gathered_dot(column.places, column.values, work.dense)
-    clear_places(vector.places, work.dense)
+            column = recent_column(state, i)
+            out[rank + i] = gathered_dot(column.places, column.values, work.dense)
+        clear_places(vector.places, work.dense)
     divide_by_lower(state.inner, n_columns(state), out)
     return variance_of(state, vector, out)
 
@@ -112,9 +115,13 @@ def follow_columns(state: LowRankState, work: LowRankWorkspace) -> None:
     """Find the entries of new columns by their places, too."""
     for i in range(work.followed[0], state.extent[RECENT]):
         for k in range(state.recent_starts[i], state.recent_starts[i + 1]):
-            work.earlier[k] = work.latest[state.recent_places[k]]
+            place = state.recent_places[k]
+            if work.latest[place] == 0:
+                work.touched[work.followed[1]] = place
+                work.followed[1] += 1
+            work.earlier[k] = work.latest[place]
             work.owners[k] = i
-            work.latest[state.recent_places[k]] = k + 1
+            work.latest[place] = k + 1
     work.followed[0] = state.extent[RECENT]
 
 
@@ -324,7 +331,31 @@ def _(state: LowRankState, rows: SparseRows, t: int) -> bool:
     )
     per_row = (rank + 1) * (rank + 1)
     few = state.recent_starts[n] * per_row + d + d * per_row // state.turns.shape[0]
+    few //= _IN_CACHE
     return full or (n >= rank and state.extent[COST] >= min(d * per_row, few))
+
+
+@compiled
+def fetch_weight(state: LowRankState, place: int) -> None:
+    """Ask memory for all that there is of a weight: its row of W is where no other one is."""
+    row = state.directions[place]
+    for j in range(0, row.shape[0], LANES):
+        prefetch(row, j)
+    prefetch(row, row.shape[0] - 1)
+    prefetch(state.mean, place)
+    prefetch(state.diagonal, place)
+    prefetch(state.visits, place)
+
+
+@fetch.register(LowRankState)
+def _(state: LowRankState, rows: SparseRows, t: int, work: LowRankWorkspace) -> None:
+    if state.directions.shape[1] == 0 or t + 1 >= rows.starts.shape[0]:
+        return
+    start, stop = rows.starts[t], rows.starts[t + 1]
+    if _DENSE * (stop - start) < state.mean.shape[0]:
+        for k in range(start, stop):
+            fetch_weight(state, rows.places[k])
+            prefetch(work.latest, rows.places[k])
 
 
 @out_of_capacity.register(LowRankState)
