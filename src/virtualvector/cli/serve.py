@@ -143,7 +143,10 @@ def _tokens(host: str, file: Path | None) -> Tokens | None:
     _check_installed()
     from virtualvector.serve.gate import tokens_in
 
-    return None if file is None else tokens_in(file.read_text(), str(file))
+    if file is None:
+        return None
+    # What is no text has no line that is one of tokens, and is refused as such.
+    return tokens_in(file.read_text("utf-8", errors="replace"), str(file))
 
 
 def _check_installed() -> None:

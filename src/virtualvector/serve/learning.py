@@ -85,14 +85,16 @@ class Learned(NamedTuple):
 
     def ready(self, example: Checked) -> Learned:
         """Return the same, with all made that whoever answers first would wait for."""
+        if not isinstance(example.table, np.ndarray):
+            self.probabilities(example)
+            return self
         made = getattr(self.model, "predicting", None)  # which only committees have
-        own, other = (None if made is None else made(TOGETHER) for _ in range(2))
-        now = self._replace(predicting=own, beside=None if other is None else _in_turn(other))
-        now.probabilities(example)
-        if isinstance(example.table, np.ndarray):
-            now.said_of(example.table)
-        if own is not None:
+        own = None if made is None else made(TOGETHER)
+        now = self._replace(predicting=own)
+        if made is not None and own is not None:
             own(example.table)
+            now = now._replace(beside=_in_turn(made))
+        now.said_of(example.table)
         return now
 
     def label(self, text: Any, may_be_new: bool = False) -> str:
@@ -121,7 +123,7 @@ class Learned(NamedTuple):
         after = self._replace(model=model, sequence=rows[-1].sequence, predicting=None, beside=None)
         columns, predicted = predictions_of(rows, after.classes)
         labels = np.array([row.label for row in rows])
-        monitor = self.monitor.with_labels(rows, after.classes)
+        monitor = self.monitor.with_labels(rows, columns, predicted)
         since = _calm_since(model)
         if since != calm:
             monitor = monitor.with_alarm(after.sequence - (model.n_seen_ - since))
@@ -168,12 +170,15 @@ def taken_up(
         raise BadInput(f"the notes of vvm serve in the model file are damaged: {error}.") from error
 
 
-def _in_turn(predict: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return the same for several threads, one after the other."""
-    lock = Lock()
+def _in_turn(made: Callable[[int], Callable[[Array], Array] | None]) -> Callable[[Array], Array]:
+    """Return what predicts for several threads, one after the other; made by who comes first."""
+    lock, predict = Lock(), None
 
     def predict_in_turn(rows: Array) -> Array:
+        nonlocal predict
         with lock:
+            predict = predict or made(TOGETHER)
+            assert predict is not None
             return predict(rows)
 
     return predict_in_turn

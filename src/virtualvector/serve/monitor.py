@@ -18,13 +18,13 @@ LATEST = 10  # surprises and alarms that are remembered
 _LEAST = 1e-300  # of a probability whose logarithm is taken
 
 # Up to so many labels learned, or seconds gone by, between an answer and its label.
-AGES = {"none": 0, "up to 9": 9, "10 to 99": 99, "100 to 999": 999, "1,000 or more": None}
+AGES = {"none": 0, "up to 9": 9, "10 to 99": 99, "100 to 999": 999, "1,000 or more": np.inf}
 DELAYS = {
     "up to a second": 1.0,
     "up to a minute": 60.0,
     "up to an hour": 3600.0,
     "up to a day": 86_400.0,
-    "longer": None,
+    "longer": np.inf,
 }
 
 Parts = dict[str, Totals]
@@ -52,35 +52,26 @@ class Monitor(NamedTuple):
     alarms: tuple[int, ...] = ()  # labels after which the latest were raised
     n_alarms: int = 0
 
-    def with_labels(self, rows: Sequence[Labelled], classes: Sequence[str]) -> Monitor:
-        """Add rows whose labels have come, of a model that knows these classes afterwards."""
-        columns, predicted = predictions_of(rows, classes)
+    def with_labels(self, rows: Sequence[Labelled], columns: Labels, predicted: Array) -> Monitor:
+        """Add rows whose labels have come, and what was predicted, as `predictions_of` has it."""
         labels = np.array([row.label for row in rows])
-        own = predicted[np.arange(len(rows)), np.searchsorted(columns, labels)]
-        wrong = predicted.argmax(axis=1) != np.searchsorted(columns, labels)
+        observed = np.searchsorted(columns, labels)
+        own = predicted[np.arange(len(rows)), observed]
+        wrong = predicted.argmax(axis=1) != observed
         squares = ((predicted**2).sum(axis=1) - 2.0 * own + 1.0) / 2.0
         surprise = -np.log(np.maximum(own, _LEAST))
-        losses = zip(wrong.tolist(), surprise.tolist(), squares.tolist(), strict=True)
-        by_age, by_delay = dict(self.by_age), dict(self.by_delay)
-        surprises = list(self.surprises)
-        for row, loss, probability in zip(rows, losses, own.tolist(), strict=True):
-            age = _bucket(AGES, row.sequence - 1 - row.learned)
-            delay = _bucket(DELAYS, row.labelled_at - row.asked_at)
-            for parts, name in ((by_age, age), (by_delay, delay)):
-                before = parts.get(name, BEFORE_ALL)
-                parts[name] = Totals(
-                    before.n_rows + 1,
-                    before.wrong + int(loss[0]),
-                    before.log_loss + loss[1],
-                    before.brier + loss[2],
-                )
-            if probability < SURPRISING:
-                surprises.append(Surprise(row.id, row.label, probability, row.labelled_at))
+        losses = np.stack([wrong, surprise, squares])
+        ages = np.array([row.sequence - 1 - row.learned for row in rows])
+        delays = np.array([row.labelled_at - row.asked_at for row in rows])
+        surprises = [
+            Surprise(rows[k].id, rows[k].label, float(own[k]), rows[k].labelled_at)
+            for k in np.flatnonzero(own < SURPRISING)[-LATEST:].tolist()
+        ]
         return self._replace(
             tally=self.tally.with_rows(labels, predicted, columns),
-            by_age=by_age,
-            by_delay=by_delay,
-            surprises=tuple(surprises[-LATEST:]),
+            by_age=_with_losses(self.by_age, AGES, ages, losses),
+            by_delay=_with_losses(self.by_delay, DELAYS, delays, losses),
+            surprises=(*self.surprises, *surprises)[-LATEST:],
         )
 
     def with_alarm(self, sequence: int) -> Monitor:
@@ -162,8 +153,19 @@ def predictions_of(rows: Sequence[Labelled], classes: Sequence[str]) -> tuple[La
     return columns, np.array([[one.get(name, 0.0) for name in columns.tolist()] for one in each])
 
 
-def _bucket(buckets: Mapping[str, float | None], size: float) -> str:
-    return next(name for name, most in buckets.items() if most is None or size <= most)
+def _with_losses(parts: Parts, buckets: Mapping[str, float], sizes: Array, losses: Array) -> Parts:
+    """Add losses to the part that each belongs to by its size, one after the other."""
+    names, places = list(buckets), np.searchsorted([*buckets.values()], sizes)
+    after = dict(parts)
+    for place in dict.fromkeys(places.tolist()):  # in their order, as files have it
+        before = after.get(names[place], BEFORE_ALL)
+        some = losses[:, places == place]
+        start = np.array([[before.wrong], [before.log_loss], [before.brier]])
+        # Sums in the order of the rows, however they are cut into calls; sum() adds in pairs.
+        wrong, log_loss, brier = np.hstack([start, some]).cumsum(axis=1)[:, -1].tolist()
+        n_rows = before.n_rows + some.shape[1]
+        after[names[place]] = Totals(n_rows, int(wrong), log_loss, brier)
+    return after
 
 
 def _in_order(parts: Parts, buckets: Mapping[str, Any]) -> list[dict[str, Any]]:
