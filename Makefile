@@ -42,7 +42,7 @@ lint: .venv/.developing
 
 kernels: .venv/.developing  # compiled once, beside the checks, and not by both processes that test
 	$(BIN)/vvm learn ionosphere --quiet
-	$(BIN)/python tests/compile_engine.py
+	$(BIN)/python -m tests.compile_engine
 
 docs: .venv/.documenting  ## the site: build/docs/index.html
 	$(BIN)/sphinx-build -W -q -b html -d build/doctrees docs build/docs

@@ -5,33 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from virtualvector.jit.compiled import compiled
-from virtualvector.jit.struct_table import StructTable
+from tests.posterior.reducing import merge_closest, merges_despite, table_of
 from virtualvector.posterior import Settings, empty_state, gaussian, learn
-from virtualvector.posterior.reduction.divergence import measure_divergences
-from virtualvector.posterior.reduction.exact_pair import pair_of
-from virtualvector.posterior.reduction.merging import (
-    best_merge,
-    loses_little,
-    may_lose_little,
-    merge_points,
-    propose,
-)
-from virtualvector.posterior.reduction.pairs import find_closest_pairs
-from virtualvector.posterior.residual.full import flush
 from virtualvector.posterior.validation import check_state
-from virtualvector.posterior.workspace import arguments_for, parts_at
-
-
-@compiled
-def merge_first(address):
-    state, settings, work, _ = parts_at(address)
-    measure_divergences(state, work)
-    merge = best_merge(state, settings, np.inf, 0, work)
-    if merge.first >= 0:
-        merge_points(state, merge, work)
-    flush(state, work)
-    return merge.first
 
 
 def log_posterior(state, weights):
@@ -54,8 +30,7 @@ def test_merging_equal_rows_is_exact(d, label_noise):
     state, _ = learn(empty_state(d, settings), rows, np.array([1.0, -1.0, 1.0, 1.0]), settings)
     weights = rng.normal(size=(50, d))
     before = log_posterior(state, weights)
-    arguments = arguments_for(state, settings)
-    assert merge_first(StructTable(arguments).address) >= 0
+    assert merge_closest(state, settings)
     assert state.counts[0] == 3
     odds = 2 * (math.log(label_noise) - math.log1p(-label_noise))
     merged = state.label_noises[:3].min()
@@ -98,21 +73,6 @@ def test_without_label_noise_points_leave_by_their_divergence(margin_noise):
         )
 
 
-@compiled
-def merges_despite(state, settings, limit, work):
-    """How many of the closest pairs would be merged that are passed by, and how many at all."""
-    measure_divergences(state, work)
-    merged = passed = 0
-    for k in range(find_closest_pairs(state, settings, work)):
-        i, j = work.pairs[k, 0], work.pairs[k, 1]
-        pair = pair_of(state, i, j, work)
-        merge = propose(pair, i, j)
-        if merge.first >= 0 and loses_little(pair, merge, limit):
-            merged += 1
-            passed += not may_lose_little(pair, settings, limit, False)
-    return passed, merged
-
-
 @pytest.mark.parametrize("margin_noise", [0.0, 0.1])
 @pytest.mark.parametrize("label_noise", [0.01, 0.1, 0.3])
 def test_margins_that_often_differ_in_sign_could_not_have_been_merged(label_noise, margin_noise):
@@ -123,9 +83,9 @@ def test_margins_that_often_differ_in_sign_could_not_have_been_merged(label_nois
     for d in (2, 5):
         rows, signs, _ = stream(1, d, label_noise, n_rows=60)
         state, _ = learn(empty_state(d, how), rows, signs, how)
-        work = arguments_for(state, how).work
+        table = table_of(state, how)
         for limit in (1e-3, 1e-2, 0.1, 1.0):
-            passed, merged = merges_despite(state, how, limit, work)
+            passed, merged = merges_despite(table.address, limit)
             assert passed == 0
             total += merged
     assert total > 0

@@ -6,60 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 
+from tests.posterior.reducing import count_underrated, merge_closest, reduce_by_one, table_of
 from tests.posterior.test_identities import NOISES, problem
-from virtualvector.jit.compiled import compiled
 from virtualvector.kernels.likelihood import matched_site, weight_divergence
 from virtualvector.posterior import Settings, Strategy, copy_state, empty_state, gaussian, learn
-from virtualvector.posterior.reduction.divergence import measure_divergences
-from virtualvector.posterior.reduction.exact_pair import pair_of
-from virtualvector.posterior.reduction.merging import (
-    best_merge,
-    may_cost_less,
-    merge_points,
-    most_divergence,
-    propose,
-)
-from virtualvector.posterior.reduction.reduce import (
-    MAY_MERGE,
-    WAS_EVICTED,
-    WAS_MERGED,
-    reduce_by_one,
-    reduce_cheapest,
-)
-from virtualvector.posterior.residual.full import flush
-from virtualvector.posterior.workspace import make_workspace
-
-
-@compiled
-def reduce(state, settings, work):
-    reduction = reduce_by_one(state, settings, work)
-    if reduction.event == MAY_MERGE:
-        reduction = reduce_cheapest(state, settings, work)
-    flush(state, work)
-    return reduction
-
-
-@compiled
-def merge_closest(state, settings, work):
-    measure_divergences(state, work)
-    merge = best_merge(state, settings, np.inf, 0, work)
-    if merge.first >= 0:
-        merge_points(state, merge, work)
-    return merge
-
-
-@compiled
-def count_underrated(state, settings, work):
-    """How many pairs there are, and how many would cost less than `may_cost_less` allows for."""
-    measure_divergences(state, work)
-    pairs, underrated = 0, 0
-    for i in range(state.counts[0]):
-        for j in range(i):
-            pair = pair_of(state, i, j, work)
-            cost = propose(pair, i, j).cost
-            pairs += np.isfinite(cost)
-            underrated += np.isfinite(cost) and not may_cost_less(pair, settings, cost)
-    return pairs, underrated
+from virtualvector.posterior.reduction.merging import most_divergence
+from virtualvector.posterior.reduction.reduce import WAS_MERGED
+from virtualvector.posterior.state import DIVERGENCE_LOST, EVICTED
 
 
 def full_buffer(d, n, margin_noise, label_noise, **more):
@@ -88,10 +41,10 @@ def test_eviction_leaves_the_gaussian_unchanged(strategy, d, n, margin_noise, la
     state, settings = full_buffer(
         d, n, margin_noise, label_noise, strategy=int(strategy), merge_pairs=0
     )
-    before = gaussian(state)
-    reduction = reduce(state, settings, make_workspace(state, settings))
+    before, evicted = gaussian(state), state.counts[EVICTED]
+    assert not reduce_by_one(state, settings)
     after = gaussian(state)
-    assert reduction.event == WAS_EVICTED
+    assert state.counts[EVICTED] == evicted + 1
     assert state.counts[0] == n - 1
     np.testing.assert_allclose(after.mean, before.mean, rtol=0, atol=1e-10)
     np.testing.assert_allclose(after.covariance, before.covariance, rtol=0, atol=1e-10)
@@ -128,9 +81,11 @@ def test_each_strategy_evicts_its_point(d, n):
             Strategy.OLDEST: np.argmin(row_numbers),
         }[strategy]
         row = state.row_numbers[expected]
-        reduction = reduce(state, settings, make_workspace(state, settings))
-        assert reduction.row == row
-        assert reduction.divergence == pytest.approx(divergences[expected], rel=1e-6)
+        before, lost = set(row_numbers), state.sums[DIVERGENCE_LOST]
+        reduce_by_one(state, settings)
+        assert before - set(state.row_numbers[: n - 1]) == {row}
+        lost = state.sums[DIVERGENCE_LOST] - lost
+        assert lost == pytest.approx(divergences[expected], rel=1e-6)
 
 
 def pair_problem(angle, lengths=(1.0, 1.0), **settings):
@@ -195,8 +150,7 @@ def test_a_merge_has_the_exact_moments_of_the_pair(angle, margin_noise, label_no
     """Eq. 17, with a wide residual so that the two points are all there is to know."""
     noise = {"margin_noise": margin_noise, "label_noise": label_noise}
     state, settings, rows = pair_problem(angle, **noise)
-    merge = merge_closest(state, settings, make_workspace(state, settings))
-    assert merge.first >= 0
+    assert merge_closest(state, settings)
     assert state.counts[0] == 1
     merged = gaussian(state)
     mean, covariance = exact_moments(rows, **noise)
@@ -208,7 +162,7 @@ def test_the_merged_point_is_the_bisector_whatever_the_lengths():
     state, settings, _ = pair_problem(0.5, lengths=(1.0, 100.0), margin_noise=0.5)
     one, two = state.points.copy()
     noises = state.margin_noises.copy()
-    merge_closest(state, settings, make_workspace(state, settings))
+    assert merge_closest(state, settings)
     bisector = (one + two) / np.linalg.norm(one + two)
     np.testing.assert_allclose(state.points[0], bisector, atol=1e-14)
     noise = np.sqrt(noises).sum() / np.linalg.norm(one + two)
@@ -218,7 +172,7 @@ def test_the_merged_point_is_the_bisector_whatever_the_lengths():
 def test_equal_points_merge_without_loss_of_anything_but_one_divergence():
     # Without noise two equal steps are one step: the merge is exact and free.
     state, settings, rows = pair_problem(0.0)
-    merge_closest(state, settings, make_workspace(state, settings))
+    assert merge_closest(state, settings)
     once, _ = learn(empty_state(2, settings), rows[:1], np.ones(1), settings)
     merged, single = gaussian(state), gaussian(once)
     np.testing.assert_allclose(merged.mean, single.mean, atol=1e-9)
@@ -247,7 +201,7 @@ def test_merging_wins_where_points_repeat():
 def test_a_loss_does_not_touch_a_copy():
     state, settings = full_buffer(4, 15, 0.0, 0.0)
     kept = copy_state(state)
-    reduce(state, settings, make_workspace(state, settings))
+    reduce_by_one(state, settings)
     assert kept.counts[0] == 15
     assert not np.array_equal(kept.factor, state.factor)
 
@@ -265,7 +219,8 @@ def test_a_pair_that_is_passed_over_could_not_have_won_without_label_noise(sprea
         rows += spread * rng.normal(size=rows.shape)
         signs = np.where(rows[:, 0] > 0.0, 1.0, -1.0)
         state, _ = learn(empty_state(d, how), rows, signs, how)
-        pairs, underrated = count_underrated(state, how, make_workspace(state, how))
+        table = table_of(state, how)
+        pairs, underrated = count_underrated(table.address)
         total += pairs
         assert underrated == 0
     assert total > 0
