@@ -1,12 +1,15 @@
 """A cluster of threads, and tables for it."""
 
 import pickle
+from contextlib import contextmanager
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from virtualvector.dask import lean_settings
 from virtualvector.learners import rounds as rounds_module
 from virtualvector.learners.hedge import Hedged
 
@@ -22,10 +25,16 @@ def in_parts(rows, labels, size=200):
     return da.from_array(rows, chunks=(size, -1)), da.from_array(labels, chunks=size)
 
 
+@contextmanager
 def a_cluster(n_workers, **options):
-    return LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **options
-    )
+    patience = "distributed.deploy.lost-worker-timeout"  # of which 15 seconds may be too few
+    with (
+        dask.config.set({patience: lean_settings()[patience]}),
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **options
+        ) as cluster,
+    ):
+        yield cluster
 
 
 @pytest.fixture(scope="module")

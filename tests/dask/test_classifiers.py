@@ -268,6 +268,8 @@ def test_lean_settings_are_settings_that_there_are():
     own = "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_"  # of the allocator
     default = {name: dask.config.get(name) for name in lean_settings() if name != own}
     assert all(default[name] != lean_settings()[name] for name in default)
+    times = [value for value in lean_settings().values() if isinstance(value, str)]
+    assert all(dask.utils.parse_timedelta(value) > 0.0 for value in times)
 
 
 def test_a_recipe_has_the_tasks_of_its_own_piece_however_many_there_are():

@@ -39,6 +39,17 @@ def test_a_cluster_that_is_lost_leaves_the_model_as_it_was(client):
     assert not hasattr(model, "classes_")
 
 
+def test_a_cluster_without_workers_is_waited_for_and_warned_of(monkeypatch):
+    monkeypatch.setattr("virtualvector.dask.cluster.SECONDS", 0.2)
+    rows, labels = table()
+    with a_cluster(0, processes=False) as workers, Client(workers) as other:
+        model = DaskADFClassifier(margin_noise=0.5, client=other)
+        threading.Timer(1.0, workers.scale, [1]).start()
+        with pytest.warns(UserWarning, match="no worker in the cluster.*waiting until one comes"):
+            model.partial_fit(*in_parts(rows, labels), classes=["a", "b"])
+    assert model.n_seen_ == len(rows)
+
+
 def _loaded(piece, mark):
     """Return a piece of the rows; the first worker that loads it dies of it."""
     if mark is not None:

@@ -19,7 +19,7 @@ from virtualvector.streams.bad_input import BadInput
 
 SECONDS = 1.0  # between two looks at whether anyone is there
 TIMEOUT = "10s"  # to find a scheduler
-PATIENCE = 30.0  # seconds without any worker
+PATIENCE = 120.0  # seconds without any worker; who died may take a while to be back
 DASKS = ("distributed", "tornado")  # loggers
 
 

@@ -12,12 +12,13 @@ from itertools import cycle
 from typing import Any
 
 import dask
-from distributed import Client, KilledWorker, default_client, get_worker
+from distributed import Client, KilledWorker, default_client, get_worker, wait
 from distributed.comm import CommClosedError
 
 from virtualvector.jit.processor import processor
 
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
+SECONDS = 30.0  # between two looks at whether there is anyone to wait for
 
 
 class WrongWorker(RuntimeError):
@@ -109,6 +110,23 @@ def in_turn(client: Client) -> Iterator[str | None]:
     most = max(threads.values(), default=0)
     places = [each for k in range(most) for each, n in sorted(threads.items()) if n > k]
     return cycle(places or [None])
+
+
+def wait_for(client: Client, futures: list[Any]) -> None:
+    """Wait until tasks are done; warn if there is nobody to do them, as workers may still come."""
+    told = False
+    while True:
+        try:
+            wait(futures, timeout=SECONDS)
+            return
+        except TimeoutError:
+            if not told and not client.nthreads():
+                told = True
+                warnings.warn(
+                    "found no worker in the cluster that could go on; waiting until one comes.",
+                    UserWarning,
+                    stacklevel=6,
+                )
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 import dask
 import numpy as np
-from distributed import Client, wait
+from distributed import Client
 from scipy.sparse import issparse
 
 from virtualvector.auto.classifier import AutoVVMClassifier
@@ -34,6 +34,7 @@ from virtualvector.dask.cluster import (
     in_turn,
     noticing_loss,
     submitted,
+    wait_for,
 )
 from virtualvector.dask.pieces import Piece, Pieces, Runs, n_rows, runs_in
 from virtualvector.dask.recipes import Recipe, Recipes
@@ -184,7 +185,9 @@ class Rounds:
         """Return something small of every piece; none is kept for that."""
         lazy = [dask.delayed(count, pure=False)(piece) for piece in self._pieces]
         with noticing_loss("while they were counted"):
-            found: list[Any] = self._client.gather(self._client.compute(lazy))
+            futures = self._client.compute(lazy)
+            wait_for(self._client, futures)
+            found: list[Any] = self._client.gather(futures)
         return found
 
     def learn(self, model: Any, predict: bool, classes: Any) -> Outcome:
@@ -229,13 +232,14 @@ class Rounds:
         while under_way:
             self._ended(under_way.popleft())
         with noticing_loss(_from(last.spans)):
+            wait_for(self._client, [whole])
             return whole.result()
 
     def _ended(self, under_way: UnderWay) -> None:
         """Wait for the end of a round, and let go of its rows; what is known stays where it is."""
         spans, shards = under_way
         with noticing_loss(_from(spans)):
-            wait(shards)
+            wait_for(self._client, shards)
             for shard in shards:
                 if shard.status != "finished":
                     shard.result()  # which raises
