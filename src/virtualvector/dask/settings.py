@@ -14,9 +14,9 @@ def lean_settings() -> dict[str, Any]:
     that each piece of rows has to be mapped anew: the thresholds are those that the allocator comes
     to by itself if nothing is set. A worker that died has five minutes to come back, and not 15
     seconds, after which a local cluster gives it up for good: on a busy machine that is not enough
-    to start Python, and a cluster that has given up all of its workers has nobody to go on. Whatever
-    is not named stays as it is, and so do thresholds that
-    are in the environment: where a process has started a cluster before, Dask has left them there.
+    to start Python, and a cluster that has given up all of its workers has nobody to go on.
+    Whatever is not named stays as it is, and so do thresholds that are in the environment: where a
+    process has started a cluster before, Dask has left them there.
 
     Returns
     -------
