@@ -22,8 +22,8 @@ from numba.np.arrayobj import make_array
 
 LANES = 8
 
-_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-_VECTOR = ir.VectorType(_NUMBER, LANES)
+_NUMBER, _INDEX, _SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_VECTOR, _HALF = ir.VectorType(_NUMBER, LANES), ir.VectorType(_NUMBER, LANES // 2)
 _ALIGNMENT = 8  # bytes: a vector may begin at any number
 
 
@@ -97,6 +97,63 @@ def write_lanes(typing: Any, vector: Any, array: Any, i: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(_LANES, array, types.int64), generate
+
+
+def _halves_before(
+    context: Any, builder: Any, kind: Any, array: Any, i: Any, stop: Any
+) -> list[tuple[Any, Any]]:
+    """Return the address of each half of eight entries, and which of its lanes are before ``stop``.
+
+    Of two halves, because a vector that ends in another cache line waits for it, wanted or not. A
+    half that has nothing is said to be where the other one is.
+    """
+    half = LANES // 2
+    lane = ir.Constant(ir.VectorType(_INDEX, half), [*range(half)])
+    nothing = ir.Constant(lane.type, ir.Undefined)
+    halves = []
+    for first in (0, half):
+        place = builder.add(i, _INDEX(first))
+        left = builder.sub(stop, place)
+        place = builder.select(builder.icmp_signed(">", left, _INDEX(0)), place, i)
+        left = builder.insert_element(nothing, left, _INDEX(0))
+        left = _shuffled(builder, left, nothing, *(0,) * half)
+        address = _place(context, builder, kind, array, place, pointed=_HALF)
+        halves.append((address, builder.icmp_signed("<", lane, left)))
+    return halves
+
+
+@intrinsic
+def lanes_before(typing: Any, array: Any, i: Any, stop: Any) -> Any:
+    """Entries i to i + 7 of a vector, but zeros from place ``stop`` on, where nothing is read."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros, read = ir.Constant(_HALF, [0.0] * (LANES // 2)), []
+        for place, mask in _halves_before(context, builder, array, *arguments):
+            given = [place, _SHORT(_ALIGNMENT), mask, zeros]
+            kind = ir.FunctionType(_HALF, [each.type for each in given])
+            load = get_or_insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0")
+            read.append(builder.call(load, given))
+        return _shuffled(builder, *read, *range(LANES))
+
+    return _LANES(array, types.int64, types.int64), generate
+
+
+@intrinsic
+def write_lanes_before(typing: Any, vector: Any, array: Any, i: Any, stop: Any) -> Any:
+    """Write eight numbers to places i to i + 7 of a vector, as far as they are before ``stop``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers, *where = arguments
+        half = LANES // 2
+        for k, (place, mask) in enumerate(_halves_before(context, builder, array, *where)):
+            part = _shuffled(builder, numbers, numbers, *range(k * half, (k + 1) * half))
+            given = [part, place, _SHORT(_ALIGNMENT), mask]
+            kind = ir.FunctionType(ir.VoidType(), [each.type for each in given])
+            store = get_or_insert_function(builder.module, kind, "llvm.masked.store.v4f64.p0")
+            builder.call(store, given)
+        return context.get_dummy_value()
+
+    return types.void(_LANES, array, types.int64, types.int64), generate
 
 
 def _repeated(builder: Any, number: Any) -> Any:

@@ -13,17 +13,8 @@ from __future__ import annotations
 
 import math
 
-from virtualvector.jit.compiled import compiled, noalias, ordered
-from virtualvector.jit.lanes import (
-    LANES,
-    entry_in_all,
-    lanes,
-    multiply_add,
-    no_lanes,
-    plus,
-    repeated,
-    write_lanes,
-)
+from virtualvector.jit.compiled import compiled, noalias
+from virtualvector.kernels.directions import write_turned
 from virtualvector.kernels.triangular import dot, dot_of_row
 from virtualvector.types import Array, IntArray
 
@@ -67,51 +58,6 @@ def scaled_square(places: IntArray, values: Array, diagonal: Array) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         total += values[k] * values[k] / diagonal[places[k]]
-    return total
-
-
-@noalias
-def add_rows(
-    places: IntArray, values: Array, directions: Array, visits: IntArray, sums: Array, last: int,
-    out: Array,
-) -> None:  # fmt: skip
-    """Add wₖuₖ for a vector u of these non-zeros.
-
-    To ``out`` for rows that the last cut has written, to the sums of their cut for others.
-    """
-    for k in range(places.shape[0]):
-        row, entry, cut = directions[places[k]], values[k], visits[places[k]]
-        if cut == last:
-            for j in range(directions.shape[1]):
-                out[j] += entry * row[j]
-        else:
-            for j in range(directions.shape[1]):
-                sums[cut, j] += entry * row[j]
-
-
-@ordered
-def add_turned(sums: Array, turns: Array, last: int, out: Array) -> None:
-    """Add Σ Tᵀs over the cuts before the last one; let sums be zero again."""
-    size = sums.shape[1]
-    for cut in range(last):
-        if dot(sums[cut], sums[cut]) > 0.0:
-            add_turned_row(sums[cut], turns[cut], out)
-            for j in range(size):
-                sums[cut, j] = 0.0
-
-
-@noalias
-def lagging_dot(
-    places: IntArray, values: Array, diagonal: Array, directions: Array, visits: IntArray,
-    lags: Array, last: int,
-) -> float:  # fmt: skip
-    """The inner product Σ xₖ·wₖᵀg/ηₖ of a vector and what the mean lags behind."""
-    total = 0.0
-    for k in range(places.shape[0]):
-        place = places[k]
-        if visits[place] < last:
-            lag = dot(directions[place], lags[visits[place]])
-            total += values[k] * lag / diagonal[place]
     return total
 
 
@@ -280,44 +226,6 @@ def orthonormalise(basis: Array, n: int) -> None:
             row[i] *= scale
 
 
-@ordered
-def write_turned(row: Array, turn: Array, out: Array) -> None:
-    """Write wT. Rows of T have zeros behind them, so that there are whole vectors of eight."""
-    for c in range(0, turn.shape[1], LANES):
-        write_lanes(no_lanes(), out, c)
-    add_turned_row(row, turn, out)
-
-
-@ordered
-def add_turned_row(row: Array, turn: Array, out: Array) -> None:
-    """Add wT."""
-    width = turn.shape[1]
-    in_threes = width - width % (3 * LANES)
-    for c in range(0, in_threes, 3 * LANES):  # one addition need not wait for another
-        total, more, most = lanes(out, c), lanes(out, c + LANES), lanes(out, c + 2 * LANES)
-        for j in range(row.shape[0]):
-            entry, of_turn = entry_in_all(row, j), turn[j]
-            total = multiply_add(entry, lanes(of_turn, c), total)
-            more = multiply_add(entry, lanes(of_turn, c + LANES), more)
-            most = multiply_add(entry, lanes(of_turn, c + 2 * LANES), most)
-        write_lanes(total, out, c)
-        write_lanes(more, out, c + LANES)
-        write_lanes(most, out, c + 2 * LANES)
-    for c in range(in_threes, width, LANES):
-        total = lanes(out, c)
-        for j in range(row.shape[0]):
-            total = multiply_add(entry_in_all(row, j), lanes(turn[j], c), total)
-        write_lanes(total, out, c)
-
-
-@ordered
-def add_scaled(target: Array, scale: float, x: Array) -> None:
-    """Add ``scale`` times a vector to another one, of whole vectors of eight."""
-    by = repeated(scale)
-    for c in range(0, x.shape[0], LANES):
-        write_lanes(multiply_add(by, lanes(x, c), lanes(target, c)), target, c)
-
-
 @noalias
 def write_transposed(basis: Array, n: int, out: Array) -> None:
     """Write Q, whose columns are the rows of the basis."""
@@ -339,20 +247,6 @@ def note_turn(
             write_turned(row[:size], leading, scratch)
             for i in range(size):
                 row[i] = scratch[i]
-
-
-@ordered
-def add_squares(rows: Array, scaled: Array, n: int, out: Array) -> None:
-    """Add the lower triangle of Σ sₜwₜᵀ over n rows; what is above it is anything."""
-    for i in range(out.shape[0]):
-        for c in range(0, i + 1, LANES):
-            total, more = lanes(out[i], c), no_lanes()
-            for t in range(0, n - 1, 2):
-                total = multiply_add(entry_in_all(scaled[t], i), lanes(rows[t], c), total)
-                more = multiply_add(entry_in_all(scaled[t + 1], i), lanes(rows[t + 1], c), more)
-            if n % 2 == 1:
-                total = multiply_add(entry_in_all(scaled[n - 1], i), lanes(rows[n - 1], c), total)
-            write_lanes(plus(total, more), out[i], c)
 
 
 @compiled

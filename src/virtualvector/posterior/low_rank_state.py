@@ -234,7 +234,7 @@ class LowRankWorkspace(NamedTuple):
     owners: IntArray  # (f,)
     touched: IntArray  # (min(d, f),)
     followed: IntArray  # (2,)
-    by_visit: Array  # (e, L)  zeros, but while a product is computed
+    by_visit: Array  # (e, w)  zeros, but while a product is computed
     independent: IntArray  # (1,)  whether variances of weights are matched, not precisions added
     product: Array  # (m,)
     other: Array  # (m,)
@@ -246,9 +246,13 @@ class LowRankWorkspace(NamedTuple):
     four_rows: Array  # (4, m)
     basis: Array  # (L, m)  the leading directions, in rows
     leading: Array  # (m, w)  the same in columns
-    square: Array  # (L, w)
+    square: Array  # (w, w)
     block: Array  # (b, w)  rows of W
     scaled_block: Array  # (b, w)
+    places: IntArray  # (b,)  of which weights they are
+    squares: Array  # (b,)  |w|² of each, and what else a cut adds up for a weight
+    lagging: Array  # (b,)
+    taken: Array  # (b,)
     other_basis: Array  # (L, m)
     row: Array  # (w,)
     cached_query: Array
@@ -273,7 +277,7 @@ class LowRankWorkspace(NamedTuple):
 
 
 _SCRATCH_INTEGERS = ("latest", "earlier", "owners", "touched", "followed", "independent",
-                     "held_places", "held_sizes", "pairs", "n_pairs", "candidates",
+                     "places", "held_places", "held_sizes", "pairs", "n_pairs", "candidates",
                      "unfinished")  # fmt: skip
 
 
@@ -290,7 +294,7 @@ def make_low_rank_workspace(
         "owners": state.recent_places.shape,
         "touched": (min(d, *state.recent_places.shape),),
         "followed": (2,),
-        "by_visit": state.lags.shape,
+        "by_visit": (len(state.lags), width),
         "independent": (1,),
         "product": (m,),
         "other": (m,),
@@ -302,9 +306,13 @@ def make_low_rank_workspace(
         "four_rows": (4, m),
         "basis": (rank, m),
         "leading": (m, width),
-        "square": (rank, width),
+        "square": (width, width),
         "block": (_BLOCK, width),
         "scaled_block": (_BLOCK, width),
+        "places": (_BLOCK,),
+        "squares": (_BLOCK,),
+        "lagging": (_BLOCK,),
+        "taken": (_BLOCK,),
         "other_basis": (rank, m),
         "row": (width,),
     } | scratch_over_points(c, settings)

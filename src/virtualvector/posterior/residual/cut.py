@@ -10,9 +10,14 @@ from __future__ import annotations
 import math
 
 from virtualvector.jit.compiled import compiled
-from virtualvector.kernels.low_rank import (
+from virtualvector.kernels.directions import (
     add_scaled,
     add_squares,
+    short_dot,
+    write_and_scale,
+    write_turned_rows,
+)
+from virtualvector.kernels.low_rank import (
     divide_by_lower,
     divide_by_upper,
     factorise,
@@ -22,9 +27,7 @@ from virtualvector.kernels.low_rank import (
     write_leading,
     write_projected,
     write_transposed,
-    write_turned,
 )
-from virtualvector.kernels.triangular import dot
 from virtualvector.posterior.approximation import drop_point, reproject
 from virtualvector.posterior.drift import drift_all
 from virtualvector.posterior.low_rank_state import (
@@ -44,9 +47,7 @@ from virtualvector.posterior.residual.low_rank import (
 )
 from virtualvector.posterior.state import POINTS
 from virtualvector.posterior.workspace import parts_at
-from virtualvector.types import Array
-
-_AHEAD = 12  # weights that memory is asked for before it is their turn
+from virtualvector.types import IntArray
 
 
 @compiled
@@ -102,49 +103,69 @@ def cut(state: LowRankState, whole: bool, work: LowRankWorkspace) -> None:
 @compiled
 def write_rows(state: LowRankState, last: int, whole: bool, work: LowRankWorkspace) -> None:
     """Write rows of W, all or those that columns have entries in, and G to ``work.square``."""
-    n, rank = 0, state.directions.shape[1]
-    for i in range(rank):
-        for j in range(rank):
+    for i in range(work.square.shape[0]):
+        for j in range(work.square.shape[1]):
             work.square[i, j] = 0.0
-    if not whole:
-        write_projected(
-            work.gram_of_columns, n_columns(state), work.basis, work.other_basis, work.square
-        )
     follow_columns(state, work)
-    n_written = state.mean.shape[0] if whole else work.followed[1]
-    for i in range(n_written):
-        k = i if whole else work.touched[i]
-        if rank > 0 and not whole and i + _AHEAD < n_written:
-            fetch_weight(state, work.touched[i + _AHEAD])
-        if work.latest[k] == 0 and dot(state.directions[k], state.directions[k]) == 0.0:
-            continue  # no row has known of it
-        write_row_of(state, k, work.block[n], work.scaled_block[n], whole, work)
-        if rank > 0:
-            state.visits[k] = last
-        n += 1
-        if n == work.block.shape[0]:
-            add_squares(work.block, work.scaled_block, n, work.square)
-            n = 0
-    add_squares(work.block, work.scaled_block, n, work.square)
+    size, n = work.block.shape[0], 0
+    if whole:
+        for k in range(state.mean.shape[0]):
+            row = state.directions[k]
+            if work.latest[k] > 0 or short_dot(row, row) > 0.0:  # else no row has known of it
+                work.places[n] = k
+                n += 1
+            if n == size:
+                write_block(state, work.places, work.places[:0], last, whole, work)
+                n = 0
+        write_block(state, work.places[:n], work.places[:0], last, whole, work)
+        return
+    write_projected(
+        work.gram_of_columns, n_columns(state), work.basis, work.other_basis, work.square
+    )
+    touched = work.touched[: work.followed[1]]
+    for start in range(0, touched.shape[0], size):
+        places = touched[start : start + size]
+        write_block(state, places, touched[start + size : start + 2 * size], last, whole, work)
 
 
 @compiled
-def write_row_of(
-    state: LowRankState, k: int, row: Array, scaled: Array, whole: bool, work: LowRankWorkspace
-) -> None:
-    """Let one row of W, and what else there is of a weight, be as the cut leaves it.
+def write_block(
+    state: LowRankState, places: IntArray, coming: IntArray, last: int, whole: bool,
+    work: LowRankWorkspace,
+) -> None:  # fmt: skip
+    """Let some rows of W, and what else there is of their weights, be as the cut leaves them.
 
-    Also write it to ``row``, and scaled by what the weight adds to G with it. If not the whole is
-    written that is the change of 1/η: QᵀGQ has what was.
+    What they add to G is, if not the whole is written, by the change of 1/η: QᵀGQ has what was. One
+    thing is done for all of them, and then the next: no row waits for the end of the one before.
+    Meanwhile memory is asked for the weights that come then.
     """
-    rank, known, before = state.directions.shape[1], state.diagonal[k], state.directions[k]
-    square, shift, taken = dot(before, before), 0.0, 0.0
-    if square > 0.0:
-        shift = dot(before, state.lags[state.visits[k]])
-        write_turned(before, state.turns[state.visits[k]], row)
-    else:
-        for j in range(row.shape[0]):
-            row[j] = 0.0
+    for i in range(coming.shape[0]):
+        fetch_weight(state, coming[i], work)
+    write_turned_rows(
+        places, state.directions, state.visits, state.turns, state.lags, work.block, work.squares,
+        work.lagging,
+    )  # fmt: skip
+    for i in range(places.shape[0]):
+        add_entries_of(state, places[i], i, work)
+    for i in range(places.shape[0]):
+        k, row = places[i], work.block[i]
+        known = state.diagonal[k]
+        state.mean[k] -= work.lagging[i] / known
+        rest = max(work.squares[i] - short_dot(row, row), 0.0)
+        precision = without(known + rest, work.taken[i])
+        state.diagonal[k] = precision
+        weight = 1.0 / precision if whole else (known - precision) / (precision * known)
+        write_and_scale(row, weight, state.directions[k], work.scaled_block[i])
+        if state.visits.shape[0] > 0:
+            state.visits[k] = last
+    add_squares(work.block, work.scaled_block, places.shape[0], work.square)
+
+
+@compiled
+def add_entries_of(state: LowRankState, k: int, i: int, work: LowRankWorkspace) -> None:
+    """Add what columns since the last cut have of a weight to row i of the block, and forget it."""
+    rank, row = state.directions.shape[1], work.block[i]
+    square, shift, taken = work.squares[i], work.lagging[i], 0.0
     at, work.latest[k] = work.latest[k], 0
     while at > 0:
         column, value = rank + work.owners[at - 1], state.recent_values[at - 1]
@@ -155,13 +176,7 @@ def write_row_of(
         else:
             taken += value * value
         at = work.earlier[at - 1]
-    state.mean[k] -= shift / known
-    precision = without(known + max(square - dot(row, row), 0.0), taken)
-    weight = 1.0 / precision if whole else 1.0 / precision - 1.0 / known
-    state.diagonal[k] = precision
-    for j in range(rank):
-        before[j] = row[j]
-        scaled[j] = weight * row[j]
+    work.squares[i], work.lagging[i], work.taken[i] = square, shift, taken
 
 
 @compiled

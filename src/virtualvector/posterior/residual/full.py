@@ -83,11 +83,17 @@ def point_image(state: State, i: int, out: Array, work: Workspace) -> float:
     return residual_product(state, state.points[i], out, work)
 
 
+@dispatched
+def image_size(state: State) -> int:
+    """How many numbers of the image of a point may not be zero."""
+    return state.products.shape[0]
+
+
 @compiled
 def point_product(state: State, i: int, work: Workspace) -> None:
     """Write U·bᵢ into ``work.product``."""
     if in_margin_space(state):
-        for k in range(state.products.shape[0]):
+        for k in range(image_size(state)):
             work.product[k] = state.products[k, i]
     else:
         point_image(state, i, work.product, work)
@@ -183,7 +189,7 @@ def rebuild_images(state: State, work: Workspace) -> None:
 @compiled
 def write_image(state: State, n: int, variance: float, work: Workspace) -> None:
     """Write the image of point n: U·b is in ``work.product``, its covariances in ``column``."""
-    write_column(state.products, n, work.product)
+    write_column(state.products, n, work.product[: image_size(state)])
     work.column[n] = variance
     write_cross(state.gram, n, work.column)
     state.variances_at_refresh[n] = variance
@@ -193,7 +199,7 @@ def write_image(state: State, n: int, variance: float, work: Workspace) -> None:
 def drop_image(state: State, j: int, last: int) -> None:
     """Let the image of the last point take the place of that of point j."""
     state.variances_at_refresh[j] = state.variances_at_refresh[last]
-    for k in range(state.products.shape[0]):
+    for k in range(image_size(state)):
         state.products[k, j] = state.products[k, last]
         state.products[k, last] = 0.0
     move_last(state.gram, j, last)

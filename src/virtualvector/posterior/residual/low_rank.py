@@ -12,14 +12,12 @@ from typing import Any
 
 from virtualvector.jit.compiled import compiled
 from virtualvector.jit.lanes import LANES, prefetch
+from virtualvector.kernels.directions import add_rows, add_turned, lagging_dot
 from virtualvector.kernels.low_rank import (
     add_entries,
-    add_rows,
-    add_turned,
     clear_places,
     divide_by_lower,
     gathered_dot,
-    lagging_dot,
     scaled_square,
     scatter_scaled,
     signed_square,
@@ -43,6 +41,7 @@ from virtualvector.posterior.residual.full import (
     absorb_product,
     absorb_taken,
     flush,
+    image_size,
     point_image,
     point_mean,
     rebuild_images,
@@ -76,6 +75,11 @@ def n_columns(state: LowRankState) -> int:
     return state.directions.shape[1] + state.extent[RECENT]
 
 
+@image_size.register(LowRankState)
+def _(state: LowRankState) -> int:
+    return n_columns(state)
+
+
 @compiled
 def recent_column(state: LowRankState, i: int) -> Sparse:
     """A column since the last cut."""
@@ -91,9 +95,8 @@ def _(state: LowRankState, vector: Sparse, out: Array, work: LowRankWorkspace) -
     rank, scaled = state.directions.shape[1], work.scaled_vector
     write_scaled(vector.places, vector.values, state.diagonal, scaled)
     if rank > 0:
-        last = state.extent[CUTS]
-        add_rows(vector.places, scaled, state.directions, state.visits, work.by_visit, last, out)
-        add_turned(work.by_visit, state.turns, last, out)
+        add_rows(vector.places, scaled, state.directions, state.visits, work.by_visit)
+        add_turned(work.by_visit, state.turns, state.extent[CUTS], out)
     if _DENSE * vector.places.shape[0] < state.mean.shape[0]:
         follow_columns(state, work)
         add_entries(
@@ -135,8 +138,7 @@ def variance_of(state: LowRankState, vector: Sparse, product: Array) -> float:
 
 @residual_mean.register(LowRankState)
 def _(state: LowRankState, vector: Sparse, product: Array) -> float:
-    shared = dot_of_row(state.shifts, product, n_columns(state))
-    return mean_before(state, vector) - shared
+    return mean_before(state, vector) - dot_of_row(state.shifts, product, n_columns(state))
 
 
 @compiled
@@ -146,7 +148,7 @@ def mean_before(state: LowRankState, vector: Sparse) -> float:
     if state.extent[CUTS] > 0:
         mean -= lagging_dot(
             vector.places, vector.values, state.diagonal, state.directions, state.visits,
-            state.lags, state.extent[CUTS],
+            state.lags,
         )  # fmt: skip
     return mean
 
@@ -243,9 +245,8 @@ def absorb_sparse(
             state.diagonal[vector.places[k]] = max(known / (1.0 - less), min(known, 1.0))
     else:
         for k in range(vector.places.shape[0]):
-            taken = -precision * vector.values[k] ** 2
             known = state.diagonal[vector.places[k]]
-            state.diagonal[vector.places[k]] = without(known, taken)
+            state.diagonal[vector.places[k]] = without(known, -precision * vector.values[k] ** 2)
 
 
 @compiled
@@ -336,7 +337,7 @@ def _(state: LowRankState, rows: SparseRows, t: int) -> bool:
 
 
 @compiled
-def fetch_weight(state: LowRankState, place: int) -> None:
+def fetch_weight(state: LowRankState, place: int, work: LowRankWorkspace) -> None:
     """Ask memory for all that there is of a weight: its row of W is where no other one is."""
     row = state.directions[place]
     for j in range(0, row.shape[0], LANES):
@@ -345,6 +346,7 @@ def fetch_weight(state: LowRankState, place: int) -> None:
     prefetch(state.mean, place)
     prefetch(state.diagonal, place)
     prefetch(state.visits, place)
+    prefetch(work.latest, place)
 
 
 @fetch.register(LowRankState)
@@ -354,8 +356,7 @@ def _(state: LowRankState, rows: SparseRows, t: int, work: LowRankWorkspace) -> 
     start, stop = rows.starts[t], rows.starts[t + 1]
     if _DENSE * (stop - start) < state.mean.shape[0]:
         for k in range(start, stop):
-            fetch_weight(state, rows.places[k])
-            prefetch(work.latest, rows.places[k])
+            fetch_weight(state, rows.places[k], work)
 
 
 @out_of_capacity.register(LowRankState)
