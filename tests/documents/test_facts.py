@@ -21,3 +21,12 @@ def test_the_format_of_model_files_is_the_one_that_is_written():
     told = next(row[1] for row in rows if row[0] == "`format`")
     assert told.startswith(f"{FORMAT} ")
     assert [int(row[0]) for row in rows if row[0].isdecimal()] == list(range(1, FORMAT + 1))
+
+
+def test_a_word_of_the_glossary_is_there_once_and_lives_in_files_that_exist():
+    rows = [row for row in rows_of("glossary.md")[1:] if not row[0].startswith("**")]
+    words = [word.casefold() for row in rows for word in row[0].split(", ")]
+    assert sorted(words) == sorted(set(words))
+    assert {"log-loss", "brier score", "roc-auc", "average precision", "recall"} <= set(words)
+    files = {file for row in rows for file in re.findall(r"`([^`]+)`", row[3])}
+    assert {f for f in files if not (ROOT / "src" / "virtualvector" / f).exists()} == set()
