@@ -7,6 +7,8 @@ Blocks of a page share names and a folder, as for someone who follows it from to
   this process, of others it is made sure that there is what they name.
 - ``text`` behind such a block: what the last command has to print among other things; ``...``
   stands for anything.
+
+Of blocks in any other language it is not known what they claim, so there are none.
 """
 
 import doctest
@@ -20,6 +22,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
+NOTHING_TO_RUN = ("{toctree}", "{image}", "{include}")  # what only the site is made of
 PROGRAMS = ("vvm", "make", "pip", "python", ".venv/bin/python", "pytest", "vw", "dask")
 # They take long; tests of their own run something smaller.
 TESTED_ELSEWHERE = (
@@ -54,6 +57,21 @@ def blocks_of(text: str) -> Iterator[Block]:
             yield Block("", token.content, token.map[0] + 1)
 
 
+def commands_of(text: str) -> Iterator[str]:
+    """Yield the commands on a page, one by one: lines of blocks, and what is code within text.
+
+    Examples
+    --------
+    >>> list(commands_of("Try `vvm inspect m.vvm`:\\n\\n    vvm datasets  # all of them\\n"))
+    ['vvm inspect m.vvm', 'vvm datasets  # all of them']
+    """
+    for token in MarkdownIt().parse(text):
+        if token.type == "inline":
+            yield from (each.content for each in token.children if each.type == "code_inline")
+        elif token.type == "code_block" or token.info.strip() in ("", "shell", "sh"):
+            yield from token.content.replace("\\\n", " ").splitlines()
+
+
 class Reader:
     """Someone who does what a page says.
 
@@ -79,6 +97,8 @@ class Reader:
                 self._commands(block, where)
             elif block.language == "text":
                 self._expect(block.text, where)
+            elif not block.language.startswith(NOTHING_TO_RUN):
+                raise AssertionError(f"{where}: found {block.language!r}, which nothing runs")
 
     def _python(self, block, where):
         self.done += 1
