@@ -2,7 +2,8 @@
 
 Blocks of a page share names and a folder, as for someone who follows it from top to bottom:
 
-- ``python``: run; with prompts, what comes has to be what is shown.
+- ``python``: run; with prompts, what comes has to be what is shown. What imports a package that
+  nothing here depends on is left out where that is not installed.
 - ``shell``, and lines of blocks without a language that begin with a command: `vvm` is run within
   this process, of others it is made sure that there is what they name.
 - ``text`` behind such a block: what the last command has to print among other things; ``...``
@@ -16,6 +17,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 NOTHING_TO_RUN = ("{toctree}", "{image}", "{include}")  # what only the site is made of
+OPTIONAL = {"vowpalwabbit"}  # packages that are only compared with
 PROGRAMS = ("vvm", "make", "pip", "python", ".venv/bin/python", "pytest", "vw", "dask")
 # They take long; tests of their own run something smaller.
 TESTED_ELSEWHERE = (
@@ -101,6 +104,9 @@ class Reader:
                 raise AssertionError(f"{where}: found {block.language!r}, which nothing runs")
 
     def _python(self, block, where):
+        imported = set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", block.text, re.M))
+        if not all(map(find_spec, imported & OPTIONAL)):
+            return
         self.done += 1
         if ">>>" not in block.text:
             exec(compile(block.text, where, "exec"), self._names)

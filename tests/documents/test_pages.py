@@ -107,7 +107,7 @@ NEEDS = {"river.md": "river", "scaling.md": "distributed", "coming_from.md": "ri
 # Pages that are there to be followed, and would be no use without.
 SHOW = {
     "README.md": 7,
-    "coming_from.md": 7,
+    "coming_from.md": 8,
     "commands.md": 22,
     "python.md": 7,
     "river.md": 6,
