@@ -1,20 +1,27 @@
-"""Check that a wheel and an sdist have what they should, and nothing else.
+"""Check that a wheel and an sdist have what they should, and nothing else, and that the wheel runs.
 
     python .ci/release.py build/dist
 
-`python -m build` makes the wheel of the sdist: what is missing there is missing in both.
+`python -m build` makes the wheel of the sdist: what is missing there is missing in both. The wheel
+is installed without extras into an environment that has nothing else, and run from another folder:
+what it needs and does not say is missing there.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tarfile
+import tempfile
+import venv
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "SECURITY.md", "pyproject.toml"}
+RUN = (("--version",), ("learn", "ionosphere", "--quiet"))
 MADE = {"MANIFEST.in", "PKG-INFO", "setup.cfg"}  # by or for setuptools
 
 
@@ -54,9 +61,35 @@ def problems(dist: Path, root: Path) -> Iterator[str]:
         yield from (f"{path.name}: {name} should not be there" for name in sorted(found - wanted))
 
 
+def failures(dist: Path) -> Iterator[str]:
+    """Yield a line for each command that fails where the wheel alone is installed."""
+    (wheel,) = dist.resolve().glob("*.whl")
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with tempfile.TemporaryDirectory() as name:
+        environment, elsewhere = Path(name) / "environment", Path(name) / "elsewhere"
+        elsewhere.mkdir()
+        venv.create(environment, with_pip=True)
+        programs = environment / ("Scripts" if os.name == "nt" else "bin")
+        install = [str(programs / "python"), "-m", "pip", "install", "--quiet", str(wheel)]
+        vvm = [[str(programs / "vvm"), *arguments] for arguments in RUN]
+        for command in (install, *vvm):
+            try:
+                done = subprocess.run(
+                    command, cwd=elsewhere, env=own, capture_output=True, text=True
+                )
+            except OSError as error:
+                yield f"{wheel.name}: {error}"
+                return
+            if done.returncode:
+                said = (done.stderr + done.stdout).strip().splitlines() or [""]
+                words = " ".join([Path(command[0]).name, *command[1:]])
+                yield f"{wheel.name}: {words}: exit code {done.returncode}: {said[-1]}"
+                return
+
+
 def main(dist: str) -> int:
     """Print what is wrong; return 1 if anything is."""
-    found = list(problems(Path(dist), ROOT))
+    found = list(problems(Path(dist), ROOT)) or list(failures(Path(dist)))
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -1,21 +1,27 @@
-"""Check the pages of a built site: links that lead nowhere, and what would be loaded from outside.
+"""Check the pages of a built site: links that lead nowhere, what is loaded from outside, widths.
 
     python .ci/site.py build/docs
 
 A link may lead to another site. Nothing that a page needs may come from there: a browser without a
-network shows the same.
+network shows the same. On a phone each page is as wide as the phone, so that nobody has to scroll
+sideways; that is looked at in Chromium, where there is one.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+PHONE = 360  # pixels
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LEADS_ON = {("a", "href"), ("form", "action"), ("blockquote", "cite")}
 LOADED = {"src", "href", "srcset", "poster", "data", "action"}
 LOADED_BY_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
@@ -51,10 +57,14 @@ class Page(HTMLParser):
                 self.links.append(Link(value, True))
 
 
+def pages_of(site: Path) -> list[Path]:
+    """Return the pages of a site, without what belongs to its theme."""
+    return [path for path in sorted(site.rglob("*.html")) if path.parent.name != "_static"]
+
+
 def problems(site: Path) -> Iterator[str]:
     """Yield a line for each link of the site that is wrong."""
-    paths = (path for path in sorted(site.rglob("*.html")) if path.parent.name != "_static")
-    pages = {path: Page(path.read_text()) for path in paths}
+    pages = {path: Page(path.read_text()) for path in pages_of(site)}
     if not pages:
         yield f"{site}: no pages"
     for path, page in pages.items():
@@ -86,9 +96,62 @@ def _wrong(link: Link, path: Path, pages: dict[Path, Page]) -> str:
     return ""
 
 
+def browser() -> AbstractContextManager[Any] | None:
+    """Return a browser to look at pages with, if there is one."""
+    program, driver = next(filter(None, map(shutil.which, BROWSERS)), None), "chromedriver"
+    if program is None or shutil.which(driver) is None:
+        return None
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",  # which root cannot have
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ):
+        options.add_argument(argument)
+    service = Service(shutil.which(driver), log_output=subprocess.DEVNULL)
+    return webdriver.Chrome(options, service)  # type: ignore[no-any-return]
+
+
+def too_wide(site: Path, pages: Sequence[Path], looking: Any, width: int = PHONE) -> Iterator[str]:
+    """Yield a line for each page that is wider than a phone, with what hangs out furthest."""
+    screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    looking.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    for path in pages:
+        looking.get(path.as_uri())
+        wide, room, what = looking.execute_script("""
+            const room = window.innerWidth, root = document.documentElement;
+            const scrolls = each => each !== null && each !== document.body
+                && (getComputedStyle(each).overflowX !== "visible" || scrolls(each.parentElement));
+            const right = each => {
+                const box = each.getBoundingClientRect();
+                return Math.max(box.right, box.left + each.scrollWidth);
+            };
+            const furthest = [...document.body.querySelectorAll("*")]
+                .filter(each => !scrolls(each))
+                .reduce((most, each) => right(each) >= right(most) ? each : most, document.body);
+            const text = furthest.textContent.trim().replace(/\\s+/g, " ").slice(0, 60);
+            return [root.scrollWidth, room, `${furthest.tagName.toLowerCase()} ${text}`];
+        """)
+        if wide > room:
+            yield f"{path.relative_to(site)}: {wide} pixels wide on a screen of {room}: {what}"
+
+
 def main(site: str) -> int:
     """Print what is wrong; return 1 if anything is."""
-    found = list(problems(Path(site).resolve()))
+    root = Path(site).resolve()
+    found = list(problems(root))
+    looking = browser()
+    if looking is None:
+        print(f"No Chromium with its driver: whether pages fit {PHONE} pixels was not looked at.")
+    else:
+        with looking as running:
+            found += too_wide(root, pages_of(root), running)
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -64,6 +64,50 @@ def test_a_file_that_does_not_belong_there_is_named(found):
     ]
 
 
+def wheel_of(folder, code):
+    """Write a wheel whose command `vvm` runs some code."""
+    about = "virtualvector-1.dist-info"
+    files = {
+        "vvm_command.py": f"import sys\n\n\ndef main():\n    {code}\n",
+        f"{about}/METADATA": "Metadata-Version: 2.1\nName: virtualvector\nVersion: 1\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/entry_points.txt": "[console_scripts]\nvvm = vvm_command:main\n",
+    }
+    files[f"{about}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"])
+    with zipfile.ZipFile(folder / "virtualvector-1-py3-none-any.whl", "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("pass", []),
+        (
+            "import numpy",
+            ["vvm --version: exit code 1: ModuleNotFoundError: No module named 'numpy'"],
+        ),
+        ("sys.exit('learn' in sys.argv)", ["vvm learn ionosphere --quiet: exit code 1: "]),
+    ],
+)
+def test_a_wheel_is_run_where_nothing_else_is_installed(tmp_path, code, found):
+    wheel_of(tmp_path, code)
+    lines = [line.partition(": ")[2] for line in load_script().failures(tmp_path)]
+    assert lines == found
+
+
+def test_the_citation_has_the_paper():
+    yaml = pytest.importorskip("yaml")  # which comes with Dask
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()  # those that it needs
+    assert citation["license"] == "MIT"
+    paper = citation["preferred-citation"]
+    assert paper["title"] == "Virtual Vector Machine for Bayesian Online Classification"
+    assert [each["family-names"] for each in paper["authors"]] == ["Minka", "Xiang", "Qi"]
+    assert (paper["type"], paper["year"]) == ("conference-paper", 2009)
+
+
 def test_the_version_is_in_one_place():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert version("virtualvector") == project["version"]

@@ -67,3 +67,23 @@ def test_a_style_that_comes_from_outside_is_named(found):
         "https://x.org/y.css: loaded from outside"
     ]
     assert found("<p>", "/* https://x.org */ p { background: url(y.png) }") == []
+
+
+@pytest.mark.processes
+def test_a_page_that_is_wider_than_a_phone_is_named(tmp_path):
+    script = load_script()
+    looking = script.browser()
+    if looking is None:
+        pytest.skip("needs Debian's packages chromium and chromium-driver, or the like")
+    pages = {
+        "fits": "<p>words that can be broken into lines " * 20,
+        "scrolls": f"<div style='overflow-x: auto'>{'x' * 500}</div>",
+        "hangs": f"<p>short<pre>{'y' * 500}</pre>",
+    }
+    for name, body in pages.items():
+        text = f"<!doctype html><meta name=viewport content='width=device-width'>{body}"
+        (tmp_path / f"{name}.html").write_text(text)
+    with looking as running:
+        found = list(script.too_wide(tmp_path, script.pages_of(tmp_path), running))
+    assert [line.partition(":")[0] for line in found] == ["hangs.html"]
+    assert found[0].endswith(f"on a screen of 360: pre {'y' * 60}")

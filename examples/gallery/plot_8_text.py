@@ -19,10 +19,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 
-from virtualvector import ADFClassifier
+from virtualvector import ADFClassifier, WideVVMClassifier
 
 
 def first_sentences(package):
@@ -121,3 +122,26 @@ column_of = hashing.transform(words).indices  # each has one column, for itself
 for package, weights in zip(model.classes_, means, strict=True):
     best = np.argsort(weights[column_of])[::-1][:8]
     print(f"{package:8}", ", ".join(words[best]))
+
+# %%
+# Texts as they are
+# -----------------
+# `WideVVMClassifier` takes the sentences themselves. It hashes words and pairs of words, learns
+# them by a covariance of low rank, beside it by independent weights of several widths and by
+# counts of words in classes, and mixes what these say by how well each has predicted so far.
+# There is no rate to choose and no noise to set.
+
+wide = WideVVMClassifier(text_features=["sentence"])
+predicted = wide.predict_then_learn(pd.DataFrame({"sentence": texts}), packages)
+log_probabilities["texts as they are"] = of_the_truth(predicted.probabilities)
+for name, values in log_probabilities.items():
+    print(f"{-values.mean():.3f}  {name}")
+
+# %%
+# Of each place the first word that came there is remembered, so that weights have names:
+
+for package in wide.classes_:
+    weights = [weight for weight in wide.weight_table_ if weight["class"] == package]
+    weights.sort(key=lambda weight: weight["mean"] / weight["deviation"], reverse=True)
+    names = [weight["column"].removeprefix("sentence: ") for weight in weights[:8]]
+    print(f"{package:8}", ", ".join(names))

@@ -84,6 +84,7 @@ def orders():
         exec(block.text, {})
     with open("orders.csv") as file, open("more.csv", "w") as more:
         more.writelines(file.readlines()[:200])
+    write("notes.csv", ["note,times,kept", *["a sturdy box,2,yes", "broken and small,1,no"] * 20])
     yield {}
 
 
@@ -106,8 +107,8 @@ NEEDS = {"river.md": "river", "scaling.md": "distributed", "coming_from.md": "ri
 # Pages that are there to be followed, and would be no use without.
 SHOW = {
     "README.md": 7,
-    "coming_from.md": 7,
-    "commands.md": 17,
+    "coming_from.md": 8,
+    "commands.md": 22,
     "python.md": 7,
     "river.md": 6,
     "scaling.md": 4,
@@ -151,6 +152,8 @@ def reader():
         "    pip install '.[nonsense]'\n",
         "    python benchmarks/nonsense.py\n",
         "```shell\nrm -rf .\n```\n",
+        "```bash\nvvm learn x\n```\n",
+        "```sql\nselect 1\n```\n",
     ],
 )
 def test_a_page_that_is_wrong_is_found(reader, page):

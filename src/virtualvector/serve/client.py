@@ -21,6 +21,16 @@ class ServiceError(Exception):
     ----------
     status : int
         What HTTP calls it; 0 if the service could not be reached.
+
+    Examples
+    --------
+    >>> from virtualvector.serve.client import Client, ServiceError
+    >>> nobody = Client("http://127.0.0.1:9", patience=0.0)
+    >>> try:
+    ...     nobody.get("/ready")
+    ... except ServiceError as error:
+    ...     print(error.status)
+    0
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -42,6 +52,37 @@ class Client:
         What lets in, if the service has tokens.
     patience : float, default=30.0
         Seconds for which something is tried again that a service cannot do now.
+
+    Examples
+    --------
+    Here something answers that stands for ``vvm serve --model thyroid.vvm``.
+
+    >>> import http.server, threading
+    >>> class Service(http.server.BaseHTTPRequestHandler):
+    ...     def do_POST(self):
+    ...         self.rfile.read(int(self.headers["Content-Length"]))
+    ...         self.send_response(200)
+    ...         self.end_headers()
+    ...         self.wfile.write(ANSWERS[self.path])
+    ...     def log_message(self, *args):
+    ...         pass
+    >>> ANSWERS = {
+    ...     "/predict": b'{"id": "patient-17", "label": "hypo", "probabilities": {"hypo": 0.9}}',
+    ...     "/labels": b'{"id": "patient-17", "outcome": "accepted"}',
+    ... }
+    >>> server = http.server.HTTPServer(("127.0.0.1", 0), Service)
+    >>> threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    >>> from virtualvector.serve.client import Client
+    >>> client = Client(f"http://127.0.0.1:{server.server_port}")
+    >>> answer = client.predict({"RT3U": 121, "T4": 4.7}, id="patient-17")
+    >>> answer["label"]
+    'hypo'
+    >>> client.label(answer["id"], "hypo")
+    'accepted'
+
+    >>> server.shutdown(), server.server_close()
+    (None, None)
     """
 
     def __init__(self, address: str, token: str | None = None, patience: float = 30.0) -> None:
