@@ -29,15 +29,19 @@ classes = np.array([0, 1])
 # %%
 # The committee needs no scaling and no setting; all others get columns as log(1 + x). Those of
 # this package have the settings that ``vvm compare`` gives them. Logistic regression as it is
-# used online elsewhere has the defaults of its package: scikit-learn's by stochastic gradients, a
-# row at a time, and river's behind its scaler. None was tuned here.
+# used online elsewhere: river's behind its scaler, with its defaults, and scikit-learn's by
+# stochastic gradients, a row at a time, with steps of a constant 0.03. By default its steps are
+# far too long for single rows; of 0.03, 0.1 and 0.3 this is the best, which was looked up here.
 
 learners = {
     "AutoVVM": (AutoVVMClassifier(), X),
     "VVM, 30 points": (VVMClassifier(30, margin_noise=1.0), small),
     "natural gradient": (NaturalGradientClassifier(), small),
     "sparse online GP": (SOGPClassifier(bandwidth=np.sqrt(2 * 57), noise=0.1, budget=100), small),
-    "scikit-learn, SGD": (SGDClassifier(loss="log_loss", random_state=0), small),
+    "scikit-learn, SGD": (
+        SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.03, random_state=0),
+        small,
+    ),
 }
 predicted = {
     name: predict_then_learn(model, rows, y, classes) for name, (model, rows) in learners.items()
@@ -74,8 +78,7 @@ plt.show()
 
 # %%
 # Bars are two standard errors. Points below the line on the right and above it on the left say that
-# a learner is too bold, as stochastic gradients are with the steps that they take by default;
-# points that cross it the other way, that it is too shy.
+# a learner is too bold; points that cross it the other way, that it is too shy.
 
 for name, predictions in predicted.items():
     found = measure(y, *predictions, classes)
