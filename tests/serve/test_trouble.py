@@ -132,24 +132,45 @@ def started(model):
                 process.kill()
 
 
+def connected(address):
+    return socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])))
+
+
+HALF = (
+    b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 500\r\n\r\n{"
+)
+
+
 def test_sigterm_ends_it_within_ten_seconds_with_everything_saved(started, model):
     process, address = started()
     client = Client(address)
     for k in range(40):
         client.learn(ROWS[k], LABELS[k])
-    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as slow:
-        slow.sendall(b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+    with connected(address) as slow:
+        slow.sendall(HALF)
         until(lambda: client.get("/model")["labels_learned"] == 40)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
         assert time.monotonic() - began < 10.0
-    assert "everything is saved" in process.stderr.read()
+        assert slow.recv(1000).startswith(b"HTTP/1.1 503 ")
+    assert process.stderr.read() == "vvm: m.vvm: stopped; everything is saved.\n"
     store = Store(f"sqlite:///{model}.store")
     assert store.last == 40
     store.close()
     process, address = started()
     assert Client(address).get("/model")["rows_learned"] == 100
+
+
+def test_sigterm_ends_answers_that_never_end_without_a_word(started):
+    process, address = started(before="from virtualvector.serve import app; app.EVERY = 1000.0")
+    with connected(address) as slow:
+        slow.sendall(b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert process.stderr.read() == "vvm: m.vvm: stopped; everything is saved.\n"
 
 
 def test_no_value_of_a_row_is_ever_logged(started):

@@ -138,6 +138,9 @@ class Gate:
         except Refused as refused:
             if not is_begun:
                 await _refuse(sending, refused)
+        except asyncio.CancelledError:  # by a service that stops, and waits no longer
+            if not is_begun:
+                await _refuse(sending, Refused(503, "the service stops; try again later."))
         finally:
             self._n_open -= 1
             path = scope["path"] if scope["path"] in PATHS else "other"
@@ -231,7 +234,7 @@ async def _refuse(send: Any, refused: Refused) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
     ]
-    if refused.status == 429:
+    if refused.status in (429, 503):
         headers.append((b"retry-after", b"1"))
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -32,6 +32,7 @@ from virtualvector.serve.service import Service
 from virtualvector.streams.bad_input import BadInput
 
 GRACE = 4  # seconds that requests under way have to end; then everything is saved
+REFUSING = 1  # seconds before that in which those that did not end are told so
 SWITCH = 0.0002  # seconds for which a thread that learns may keep others from answering
 BACKLOG = 512  # connections that wait to be accepted
 PATIENCE = 1.0  # seconds in which a service that was killed lets go of its port
@@ -148,6 +149,19 @@ class _Server(uvicorn.Server):
 
     def end(self) -> None:
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.get_running_loop().call_later(GRACE - REFUSING, self._refuse_all)
+        await super().shutdown(sockets)
+        ending.cancel()
+
+    def _refuse_all(self) -> None:
+        """End requests under way by ourselves: uvicorn would make faults of them."""
+        for connection in list(self.server_state.connections):
+            if connection.cycle is not None and connection.cycle.response_started:
+                connection.transport.abort()  # it is too late to say anything else
+        for task in list(self.server_state.tasks):
+            task.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
