@@ -1,5 +1,6 @@
 """Full disk, read-only store, lost database: predictions go on, labels are refused, all is said."""
 
+import json
 import os
 import re
 import signal
@@ -224,3 +225,27 @@ def test_slow_and_broken_clients_do_not_keep_others_waiting(started):
     for each in slow:
         each.close()
     assert client.get("/ready") == {"status": "ready"}
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+def test_a_connection_that_sends_half_a_head_is_closed(started, before):
+    _, address = started(before="from virtualvector.serve import server; server.HEAD = 0.5")
+    with connected(address) as slow:
+        slow.settimeout(60.0)
+        if before:
+            slow.sendall(before)
+            assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")
+        slow.sendall(b"POST /predict HTTP/1.1\r\nHost:")
+        assert slow.recv(1000) == b""
+
+
+def test_a_body_may_take_longer_than_a_head(started):
+    _, address = started(before="from virtualvector.serve import server; server.HEAD = 0.2")
+    body = json.dumps({"row": ROWS[0]}).encode().ljust(499)
+    with connected(address) as slow:
+        slow.settimeout(60.0)
+        for _ in range(2):
+            slow.sendall(HALF)
+            time.sleep(0.6)
+            slow.sendall(body[1:] + b" ")
+            assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")

@@ -34,6 +34,7 @@ from virtualvector.streams.bad_input import BadInput
 GRACE = 4  # seconds that requests under way have to end; then everything is saved
 REFUSING = 1  # seconds before that in which those that did not end are told so
 SWITCH = 0.0002  # seconds for which a thread that learns may keep others from answering
+HEAD = 10.0  # seconds for the head of a request to come
 BACKLOG = 512  # connections that wait to be accepted
 PATIENCE = 1.0  # seconds in which a service that was killed lets go of its port
 
@@ -138,10 +139,37 @@ def _take_requests(
 
 
 class _Http(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """HTTP as uvicorn has it, but for headers and bodies that go in one write."""
+    """HTTP as uvicorn has it, but headers and bodies go in one write, and heads have to come.
+
+    Between two requests uvicorn waits for a while; once some of the next one has come it would wait
+    for ever.
+    """
+
+    _late: asyncio.TimerHandle | None = None  # while half a head is there
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(OneWrite(transport))
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait_for_head()
+        elif self._late is not None:
+            self._wait_no_more()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(HEAD, self.transport.close)
+
+    def _wait_no_more(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 class _Server(uvicorn.Server):
