@@ -185,6 +185,20 @@ def test_no_value_of_a_row_is_ever_logged(started):
     assert "SECRET" not in process.stderr.read()
 
 
+def test_requests_that_are_no_http_are_counted_and_not_logged(started):
+    process, address = started()
+    for _ in range(3):
+        with connected(address) as broken:
+            broken.sendall(b"\x00\xff\r\n\r\n")
+            assert broken.recv(1000).startswith(b"HTTP/1.1 400 ")
+    with connected(address) as asking:
+        asking.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert b'vvm_requests_total{path="malformed",status="400"} 3\n' in asking.recv(1000)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    assert process.stderr.read() == "vvm: m.vvm: stopped; everything is saved.\n"
+
+
 def test_on_a_disk_that_is_really_full_nothing_acknowledged_is_lost(started, model):
     size = 400_000
     process, address = started(before=small_files(size) + "\nimport signal; "

@@ -147,6 +147,10 @@ class Gate:
             if path != "/events":
                 self._latency.add(path, status, time.perf_counter() - began)
 
+    def count_malformed(self) -> None:
+        """Count a request that is no HTTP, and was refused before it came here."""
+        self._latency.add("malformed", 400, 0.0)
+
     def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
         limits, path = self._limits, scope["path"]
         if self._n_open > limits.open:

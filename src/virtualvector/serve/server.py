@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import logging
 import os
 import signal
 import socket
@@ -110,6 +111,9 @@ def _take_requests(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # that one is told, and tells this one
 
+    # Whoever sends what is no HTTP could fill a disk with warnings; the metrics have a count.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+
     async def take() -> None:
         loop = asyncio.get_running_loop()
         _, pipe = await loop.create_unix_connection(
@@ -157,6 +161,10 @@ class _Http(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
             self._wait_for_head()
         elif self._late is not None:
             self._wait_no_more()
+
+    def send_400_response(self, msg: str) -> None:
+        self.config.loaded_app.count_malformed()
+        super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
