@@ -170,6 +170,11 @@ class _Http(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
         self._wait_no_more()
         super().connection_lost(exc)
 
+    def abort_if_begun(self) -> None:
+        """End an answer that is being sent: it is too late to say anything else."""
+        if self.cycle is not None and self.cycle.response_started:
+            self.transport.abort()
+
     def _wait_for_head(self) -> None:
         if self._late is None:
             self._late = self.loop.call_later(HEAD, self.transport.close)
@@ -194,8 +199,8 @@ class _Server(uvicorn.Server):
     def _refuse_all(self) -> None:
         """End requests under way by ourselves: uvicorn would make faults of them."""
         for connection in list(self.server_state.connections):
-            if connection.cycle is not None and connection.cycle.response_started:
-                connection.transport.abort()  # it is too late to say anything else
+            assert isinstance(connection, _Http)
+            connection.abort_if_begun()
         for task in list(self.server_state.tasks):
             task.cancel()
 
