@@ -76,7 +76,8 @@ def test_an_id_is_of_one_row(client):
     assert learned.status_code == 200
     learn_all(client, 1)
     again = post(client, "/predict", {"row": ROWS[0], "id": "a"}).json()
-    assert again["probabilities"] == first["probabilities"]  # what was said at the time
+    assert again == first  # what was said at the time
+    assert first["learned"] == 0
     other = post(client, "/predict", {"row": ROWS[1], "id": "a"})
     assert (other.status_code, other.json()["error"][:6]) == (409, "id 'a'")
     assert post(client, "/learn", {"row": ROWS[1], "label": "bad", "id": "a"}).status_code == 409

@@ -60,10 +60,11 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What became of an entry, and what had been predicted before if its row was known."""
+    """What became of an entry, and what was predicted at first if its row is known."""
 
     outcome: Outcome
     predicted: str | None = None
+    learned: int = 0  # labels that the model had learned when it predicted so
 
 
 class Labelled(NamedTuple):
@@ -89,6 +90,7 @@ class Base(NamedTuple):
 class _Known(NamedTuple):
     row: str
     predicted: str
+    learned: int
     label: str | None
 
 
@@ -176,7 +178,9 @@ class Store:
                 became = iter([transaction.take(entry) for entry in rest])
                 transaction.carry_out(connection)
         return [
-            Written(Outcome.ANSWERED, entry.predicted) if _is_only_new(entry) else next(became)
+            Written(Outcome.ANSWERED, entry.predicted, entry.learned)
+            if _is_only_new(entry)
+            else next(became)
             for entry in entries
         ]
 
@@ -257,7 +261,7 @@ class Store:
 
     def _known(self, connection: Connection, ids: set[str]) -> dict[str, _Known]:
         found: dict[str, _Known] = {}
-        wanted = select(answers.c.id, answers.c.row, answers.c.predicted, answers.c.label)
+        wanted = select(answers.c.id, *(answers.c[name] for name in _Known._fields))
         for some in _cut(sorted(ids)):
             for own, *rest in connection.execute(wanted.where(answers.c.id.in_(some))):
                 found[own] = _Known(*rest)
@@ -286,16 +290,16 @@ class _Transaction:
             if known is None:
                 known = self._add(entry)
             if entry.label is None:
-                return Written(Outcome.ANSWERED, known.predicted)
+                return Written(Outcome.ANSWERED, known.predicted, known.learned)
         if known is None:
             return Written(Outcome.UNKNOWN)
-        return Written(self._label(entry, known), known.predicted)
+        return Written(self._label(entry, known), known.predicted, known.learned)
 
     def _add(self, entry: Entry) -> _Known:
         names = ("id", "row", "predicted", "learned")
         row = {name: getattr(entry, name) for name in names} | {"asked_at": entry.at}
         self._rows[entry.id] = row | dict.fromkeys(("label", "labelled_at", "sequence"))
-        known = self._known[entry.id] = _Known(str(entry.row), entry.predicted, None)
+        known = self._known[entry.id] = _Known(str(entry.row), entry.predicted, entry.learned, None)
         return known
 
     def _label(self, entry: Entry, known: _Known) -> Outcome:
