@@ -245,7 +245,7 @@ def test_a_rate_is_kept(serving):
     assert 429 in said
 
 
-def test_a_body_that_comes_too_slowly_is_refused_and_who_is_ended_ends():
+def test_a_body_that_comes_too_slowly_is_refused_and_so_is_one_that_is_ended():
     head = [(b"host", b"testserver"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/predict", "headers": head}
 
@@ -267,7 +267,7 @@ def test_a_body_that_comes_too_slowly_is_refused_and_who_is_ended_ends():
         return asked.cancelled(), [message.get("status") for message in sent]
 
     assert asyncio.run(ask(0.01, is_ended=False)) == (False, [408, None])
-    assert asyncio.run(ask(60.0, is_ended=True)) == (True, [])
+    assert asyncio.run(ask(60.0, is_ended=True)) == (False, [503, None])
 
 
 def test_every_answer_has_strict_headers(client):
