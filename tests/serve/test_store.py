@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import event
 
 from tests.serve.conftest import row_text
-from virtualvector.serve.store import Base, Entry, Outcome, Store, StoreLost
+from virtualvector.serve.entries import Entry, Outcome
+from virtualvector.serve.store import Base, Store, StoreLost
 from virtualvector.streams.bad_input import BadInput
 
 PREDICTED = '{"no":0.4,"yes":0.6}'

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.serve.entries import Entry, Outcome, Written
 from virtualvector.serve.learner import Learner
 from virtualvector.serve.learning import Learned
 from virtualvector.serve.rows import Checked, RowFormat
-from virtualvector.serve.store import Entry, Outcome, Store, StoreLost, Written
+from virtualvector.serve.store import Store, StoreLost
 from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded, Writer
 
