@@ -114,13 +114,17 @@ def test_pruning_changes_nothing_of_what_is_learned(serving, model, tmp_path, of
     assert offline(stores[1]) == twin.read_bytes()
 
 
+def append(vvm, folder):
+    lines = "\n".join(["x0,x1,x2,colour,outcome", "1,2,3,red,good", "3,2,1,blue,bad"])
+    (folder / "more.csv").write_text(lines)
+    assert vvm("learn", "more.csv", "--model", "m.vvm", "--append", "-q").code == 0
+
+
 def test_a_model_that_was_learned_elsewhere_is_refused(serving, model, vvm, tmp_path):
     with serving() as client:
         client.post("/learn", json={"row": ROWS[0], "label": "good"})
         learn_all(client, 1)
-    lines = "\n".join(["x0,x1,x2,colour,outcome", "1,2,3,red,good", "3,2,1,blue,bad"])
-    (tmp_path / "more.csv").write_text(lines)
-    assert vvm("learn", "more.csv", "--model", "m.vvm", "--append", "-q").code == 0
+    append(vvm, tmp_path)
     done = vvm("serve", "--model", "m.vvm")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "learned elsewhere since; expected the model of the store" in done.err
@@ -161,3 +165,15 @@ def test_a_port_that_is_taken_is_told_in_one_line(model, vvm):
         done = vvm("serve", "--model", "m.vvm", "--port", port)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert f"--port {port}: Address already in use; expected" in done.err
+
+
+def test_a_start_that_failed_does_not_keep_a_model_from_being_learned_and_served(
+    serving, model, vvm, tmp_path
+):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        assert vvm("serve", "--model", "m.vvm", "--port", other.getsockname()[1]).code == 2
+    append(vvm, tmp_path)
+    with serving() as client:
+        client.post("/learn", json={"row": ROWS[0], "label": "good"})
+        learn_all(client, 1)
+        assert client.get("/model").json()["rows_learned"] == 63

@@ -52,8 +52,9 @@ def of_service(path: Path, address: str) -> ServedModel:
     checkpoint, names = _taken_up(path)
     contents = read_file(path)
     store = Store(address)  # none is made for a model that is refused
-    store.begun(contents, names)
-    notes, base = checkpoint.store, store.base
+    notes = checkpoint.store
+    store.begun(contents, names, None if notes is None else str(notes.get("id")))
+    base = store.base
     if notes is None or notes.get("id") != store.id:
         if contents != base.model:
             raise BadInput(

@@ -92,22 +92,39 @@ class Store:
     def __init__(self, address: str, must_exist: bool = False) -> None:
         with _telling():
             self._engine = open_database(address, must_exist)
+        self._own: str | None = None  # the id, once it has begun
 
-    def begun(self, model: bytes, columns: Sequence[str]) -> Self:
-        """Let a store that has no model yet lead on from this one, for rows of these columns."""
+    def begun(self, model: bytes, columns: Sequence[str], learned_from: str | None = None) -> Self:
+        """Let a store lead on from a model, for rows of these columns, unless it is in use.
+
+        Parameters
+        ----------
+        model : bytes
+            A model file.
+        columns : sequence of str
+            Those of its rows.
+        learned_from : str, optional
+            The id of the store that the model has learned from: if it is this one, and has no
+            labels, these are lost, and it does not begin anew.
+        """
         own: dict[str, Any] = {
             "id": uuid.uuid4().hex,
             "version": VERSION,
             "columns": json.dumps(list(columns)),
         }
         with _telling(), self._engine.begin() as connection:
-            found = connection.execute(select(about.c.version, about.c.columns)).first()
+            found = connection.execute(select(*(about.c[name] for name in own))).first()
+            if found is not None and found.version != VERSION:
+                raise BadInput(
+                    f"--store: found tables of version {found.version}; expected {VERSION}."
+                )
+            if found is not None and found.id != learned_from and self._is_unused(connection):
+                connection.execute(delete(about))
+                found = None
             if found is None:
                 connection.execute(insert(about).values(**own, base_sequence=0, base_model=model))
-        version, names = (VERSION, own["columns"]) if found is None else found
-        if version != VERSION:
-            raise BadInput(f"--store: found tables of version {version}; expected {VERSION}.")
-        if json.loads(names) != list(columns):
+        self._own = own["id"] if found is None else found.id
+        if found is not None and json.loads(found.columns) != list(columns):
             raise BadInput("--store: found rows of other columns; expected those of the model.")
         return self
 
@@ -134,6 +151,7 @@ class Store:
     def write(self, entries: Sequence[Entry]) -> list[Written]:
         """Make entries durable, all or none; return what became of each, in their order."""
         with _telling(), self._engine.begin() as connection:
+            self._check_own(connection)
             add(connection, [entry for entry in entries if is_only_new(entry)])
             rest = [entry for entry in entries if not is_only_new(entry)]
             if rest:
@@ -233,6 +251,15 @@ class Store:
             for own, *rest in connection.execute(wanted.where(answers.c.id.in_(some))):
                 found[own] = Known(*rest)
         return found
+
+    def _check_own(self, connection: Connection) -> None:
+        """Raise if another service has begun it anew: what this one knows is of another model."""
+        if connection.scalar(select(about.c.id)) != self._own:
+            raise StoreLost("another service began with it, for another model")
+
+    def _is_unused(self, connection: Connection) -> bool:
+        has_rows = connection.scalar(select(answers.c.number).limit(1)) is not None
+        return not has_rows and self._last(connection) == 0
 
     def _last(self, connection: Connection) -> int:
         """Return the last label that there was; its row may be gone, if the base has learned it."""
