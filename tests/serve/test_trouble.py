@@ -73,6 +73,27 @@ def test_a_store_that_cannot_be_written_is_told_and_predictions_go_on(client, ho
     learn_all(client, 1 + statuses.count(200))
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_store_whose_file_was_moved_is_told_and_found_again(client, model, is_replaced):
+    client.post("/predict", json={"row": ROWS[0], "id": "a"})
+    file, elsewhere = model.with_name("m.vvm.store"), model.with_name("elsewhere")
+    os.rename(file, elsewhere)
+    if is_replaced:
+        file.write_bytes(elsewhere.read_bytes())
+    until(lambda: client.get("/ready").status_code == 503)
+    assert "its file was moved or deleted" in client.get("/ready").json()["troubles"][0]
+    said = client.post("/labels", json={"id": "a", "label": "good"})
+    assert said.status_code == 503
+    assert "the store cannot be written: its file was moved or deleted" in said.json()["error"]
+    assert client.post("/predict", json={"row": ROWS[1]}).json()["kept"] is False
+
+    os.rename(elsewhere, file)
+    until(lambda: client.get("/ready").status_code == 200)
+    said = client.post("/labels", json={"id": "a", "label": "good"})
+    assert said.json()["outcome"] == "accepted"
+    learn_all(client, 1)
+
+
 def test_a_lost_database_is_told_and_found_again(serving, server):
     address = server.address("lost")
     with serving(store=address) as client:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,28 @@ def open_database(address: str, must_exist: bool = False) -> Engine:
     engine.dialect.use_insertmanyvalues_wo_returning = True
     _tables.create_all(engine)
     return engine
+
+
+class Place:
+    """Where the file of a database is, and which file that is; servers have none.
+
+    What is written to a file that was moved or deleted is found by nobody later.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._path = engine.url.database if engine.dialect.name == "sqlite" else None
+        self._file = self._found()
+
+    def is_lost(self) -> bool:
+        """Whether another file is there now, or none."""
+        return self._found() != self._file
+
+    def _found(self) -> tuple[int, int] | None:
+        with suppress(OSError):
+            if self._path is not None:
+                found = os.stat(self._path)
+                return found.st_dev, found.st_ino
+        return None
 
 
 def _checked(address: str) -> URL:

@@ -30,7 +30,7 @@ from virtualvector.serve.entries import (
     cut,
     is_only_new,
 )
-from virtualvector.serve.schema import VERSION, about, answers, conflicts, open_database
+from virtualvector.serve.schema import VERSION, Place, about, answers, conflicts, open_database
 from virtualvector.streams.bad_input import BadInput
 
 DROPPED_AT_ONCE = 5000  # rows
@@ -92,6 +92,7 @@ class Store:
     def __init__(self, address: str, must_exist: bool = False) -> None:
         with _telling():
             self._engine = open_database(address, must_exist)
+            self._place = Place(self._engine)
         self._own: str | None = None  # the id, once it has begun
 
     def begun(self, model: bytes, columns: Sequence[str], learned_from: str | None = None) -> Self:
@@ -150,6 +151,7 @@ class Store:
 
     def write(self, entries: Sequence[Entry]) -> list[Written]:
         """Make entries durable, all or none; return what became of each, in their order."""
+        self._check_place()
         with _telling(), self._engine.begin() as connection:
             self._check_own(connection)
             add(connection, [entry for entry in entries if is_only_new(entry)])
@@ -162,6 +164,7 @@ class Store:
                 )
                 became = iter([transaction.take(entry) for entry in rest])
                 transaction.carry_out(connection)
+        self._check_place()  # or nobody would find what is acknowledged
         return [
             Written(Outcome.ANSWERED, entry.predicted, entry.learned)
             if is_only_new(entry)
@@ -173,6 +176,7 @@ class Store:
         """Return the rows whose labels follow the given one, in the order to learn them in."""
         names = [answers.c[name] for name in Labelled._fields]
         wanted = select(*names).where(answers.c.sequence > after)
+        self._check_place()
         with _telling(), self._engine.connect() as connection:
             found = connection.execute(wanted.order_by(answers.c.sequence).limit(most))
             return [Labelled(*row) for row in found]
@@ -237,6 +241,7 @@ class Store:
 
     def check(self) -> None:
         """Raise `StoreLost` unless it can be written to."""
+        self._check_place()
         with _telling(), self._engine.begin() as connection:
             connection.execute(update(about).values(version=VERSION))
 
@@ -251,6 +256,12 @@ class Store:
             for own, *rest in connection.execute(wanted.where(answers.c.id.in_(some))):
                 found[own] = Known(*rest)
         return found
+
+    def _check_place(self) -> None:
+        if self._place.is_lost():
+            raise StoreLost(
+                "its file was moved or deleted; expected it to be put back, or a new start"
+            )
 
     def _check_own(self, connection: Connection) -> None:
         """Raise if another service has begun it anew: what this one knows is of another model."""
