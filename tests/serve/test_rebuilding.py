@@ -4,6 +4,8 @@ import json
 import random
 import shutil
 import socket
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -177,3 +179,25 @@ def test_a_start_that_failed_does_not_keep_a_model_from_being_learned_and_served
         client.post("/learn", json={"row": ROWS[0], "label": "good"})
         learn_all(client, 1)
         assert client.get("/model").json()["rows_learned"] == 63
+
+
+@pytest.mark.parametrize("foreign", [None, "CREATE TABLE own (x)"])
+def test_a_database_without_a_store_is_refused_and_stays_as_it_is(vvm, tmp_path, foreign):
+    path = tmp_path / "foreign.db"
+    path.touch()
+    if foreign:
+        with closing(sqlite3.connect(path)) as own:
+            own.execute(foreign)
+    before = path.read_bytes()
+    done = vvm("learn", "--from-store", f"sqlite:///{path}", "--model", "new.vvm")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "found a database without a store of vvm serve" in done.err
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.glob("foreign*")] == ["foreign.db"]
+
+
+def test_an_address_that_is_none_is_told_by_the_option_it_was_given_to(vvm, model):
+    done = vvm("learn", "--from-store", "foo", "--model", "new.vvm")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "--from-store 'foo': expected sqlite:///FILE" in done.err
+    assert "--store 'foo': expected" in vvm("serve", "--store", "foo", "--model", "m.vvm").err

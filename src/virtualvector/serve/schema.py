@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
+    inspect,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -84,18 +85,31 @@ def store_beside(model: Path) -> str:
 
 
 def open_database(address: str, must_exist: bool = False) -> Engine:
-    """Return the database of an address, with its tables made if it has none."""
-    url = _checked(address)
-    if url.get_backend_name() == "sqlite":
+    """Return the database of an address: with its tables made, or left as it is if it must exist.
+
+    Raises
+    ------
+    BadInput
+        If it must exist, and is no store.
+    """
+    url = _checked(address, "--from-store" if must_exist else "--store")
+    is_file = url.get_backend_name() == "sqlite"
+    if is_file:
         if must_exist and not Path(str(url.database)).is_file():
             raise BadInput(f"{url.database}: no such file; expected a store of vvm serve.")
         engine = create_engine(url, connect_args={"timeout": PATIENCE})
-        event.listen(engine, "connect", _make_durable)
     else:
         wait = {"connect_timeout": PATIENCE, "options": "-c statement_timeout=10s"}
         engine = create_engine(url, connect_args=wait, pool_pre_ping=True)
     # Many rows in one statement: Python's other threads go on while it is carried out.
     engine.dialect.use_insertmanyvalues_wo_returning = True
+    if must_exist:
+        if not all(inspect(engine).has_table(name) for name in _tables.tables):
+            engine.dispose()
+            raise BadInput("--from-store: found a database without a store of vvm serve.")
+        return engine
+    if is_file:
+        event.listen(engine, "connect", _make_durable)
     _tables.create_all(engine)
     return engine
 
@@ -122,7 +136,7 @@ class Place:
         return None
 
 
-def _checked(address: str) -> URL:
+def _checked(address: str, option: str) -> URL:
     try:
         url = make_url(address)
         kind = url.get_backend_name()
@@ -132,7 +146,7 @@ def _checked(address: str) -> URL:
         kind == "sqlite" and url.database in (None, "", ":memory:")
     ):
         raise BadInput(
-            f"--store {quoted(address.partition('@')[2] or address)}: expected sqlite:///FILE or "
+            f"{option} {quoted(address.partition('@')[2] or address)}: expected sqlite:///FILE or "
             "postgresql://USER:PASSWORD@HOST/DATABASE."
         )
     return url.set(drivername="postgresql+psycopg") if kind == "postgresql" else url
