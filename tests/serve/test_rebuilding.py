@@ -201,3 +201,21 @@ def test_an_address_that_is_none_is_told_by_the_option_it_was_given_to(vvm, mode
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "--from-store 'foo': expected sqlite:///FILE" in done.err
     assert "--store 'foo': expected" in vvm("serve", "--store", "foo", "--model", "m.vvm").err
+
+
+def test_a_folder_that_is_not_there_is_told_in_one_line(vvm, serving, tmp_path):
+    store = f"sqlite:///{tmp_path}/own.store"
+    with serving(store=store):
+        pass
+    for asked in (("serve",), ("learn", "--from-store", store)):
+        done = vvm(*asked, "--model", "nowhere/m.vvm")
+        assert (done.code, done.err) == (
+            2,
+            "vvm: --model nowhere/m.vvm: there is no folder nowhere.\n",
+        )
+
+
+def test_a_folder_of_tokens_is_refused(vvm, model, tmp_path):
+    done = vvm("serve", "--model", "m.vvm", "--token-file", tmp_path)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "found a folder; expected a file of tokens" in done.err

@@ -128,7 +128,9 @@ def serve(
         vvm serve --model outcome.vvm --host 0.0.0.0 --token-file tokens
     """
     from virtualvector.cli.mark import marking
+    from virtualvector.cli.outputs import check_outputs
 
+    check_outputs([], [("--model", model)])
     tokens = _tokens(host, token_file)
     with marking(model) as marks:
         _check_finished(model, marks)
@@ -145,6 +147,8 @@ def _tokens(host: str, file: Path | None) -> Tokens | None:
 
     if file is None:
         return None
+    if file.is_dir():
+        raise BadInput(f"--token-file {file}: found a folder; expected a file of tokens.")
     # What is no text has no line that is one of tokens, and is refused as such.
     return tokens_in(file.read_text("utf-8", errors="replace"), str(file))
 
