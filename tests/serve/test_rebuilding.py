@@ -219,3 +219,10 @@ def test_a_folder_of_tokens_is_refused(vvm, model, tmp_path):
     done = vvm("serve", "--model", "m.vvm", "--token-file", tmp_path)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "found a folder; expected a file of tokens" in done.err
+
+
+def test_options_that_a_store_has_no_use_for_are_refused(vvm):
+    for others in (("--workers", 2), ("--shards", 2), ("--passes", 2)):
+        done = vvm("learn", "--from-store", "sqlite:///own.store", "--model", "new.vvm", *others)
+        assert done.code == 2
+        assert "--from-store learns what a store has" in done.err
