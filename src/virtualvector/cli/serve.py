@@ -42,7 +42,8 @@ class Keeping(NamedTuple):
         typer.Option(
             min=0.0,
             metavar="N",
-            help="Drop rows that were asked about longer ago; by default all are kept.",
+            help="Drop rows that were asked about longer ago, and with them the memory of their "
+            "ids: one that comes again is learned again. By default all are kept.",
             rich_help_panel=STORE,
         ),
     ] = None
@@ -51,7 +52,8 @@ class Keeping(NamedTuple):
         typer.Option(
             min=0,
             metavar="N",
-            help="Drop all but the latest rows; by default all are kept.",
+            help="Drop all but the latest rows, and the memory of their ids as well; by default "
+            "all are kept.",
             rich_help_panel=STORE,
         ),
     ] = None
