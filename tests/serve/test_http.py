@@ -347,6 +347,7 @@ def test_with_new_classes_any_label_that_can_be_a_class_is_one(serving, vvm, tmp
 def test_a_token_file_that_is_no_text_is_refused_in_one_line(tmp_path):
     file = tmp_path / "tokens"
     file.write_bytes(b"\xff\xfe\x00 secret\n")
+    file.chmod(0o600)
     asked = ["serve", "--model", str(tmp_path / "m.vvm"), "--token-file", str(file)]
     result = CliRunner().invoke(command, asked)
     assert result.exit_code == 2

@@ -226,3 +226,13 @@ def test_options_that_a_store_has_no_use_for_are_refused(vvm):
         done = vvm("learn", "--from-store", "sqlite:///own.store", "--model", "new.vvm", *others)
         assert done.code == 2
         assert "--from-store learns what a store has" in done.err
+
+
+def test_tokens_that_others_can_read_are_told(vvm, model, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("no tokens\n")
+    for mode, n_lines in ((0o600, 1), (0o640, 2), (0o604, 2)):
+        tokens.chmod(mode)
+        done = vvm("serve", "--model", "m.vvm", "--token-file", "tokens")
+        assert done.err.count("\n") == n_lines
+        assert ("--token-file tokens: others can read it" in done.err) == (n_lines == 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -151,6 +153,10 @@ def _tokens(host: str, file: Path | None) -> Tokens | None:
         return None
     if file.is_dir():
         raise BadInput(f"--token-file {file}: found a folder; expected a file of tokens.")
+    if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & (stat.S_IRGRP | stat.S_IROTH):
+        say(
+            f"vvm: --token-file {file}: others can read it; expected a file of its owner only (chmod 600)."
+        )
     # What is no text has no line that is one of tokens, and is refused as such.
     return tokens_in(file.read_text("utf-8", errors="replace"), str(file))
 
