@@ -155,7 +155,8 @@ def _tokens(host: str, file: Path | None) -> Tokens | None:
         raise BadInput(f"--token-file {file}: found a folder; expected a file of tokens.")
     if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & (stat.S_IRGRP | stat.S_IROTH):
         say(
-            f"vvm: --token-file {file}: others can read it; expected a file of its owner only (chmod 600)."
+            f"vvm: --token-file {file}: others can read it; expected a file of its owner only "
+            "(chmod 600)."
         )
     # What is no text has no line that is one of tokens, and is refused as such.
     return tokens_in(file.read_text("utf-8", errors="replace"), str(file))
