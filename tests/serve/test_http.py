@@ -344,6 +344,16 @@ def test_with_new_classes_any_label_that_can_be_a_class_is_one(serving, vvm, tmp
         assert "ugly" in post(client, "/predict", {"row": ROWS[1]}).json()["probabilities"]
 
 
+@pytest.mark.parametrize("path", ["/predict", "/learn"])
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_constants_that_json_has_not_are_refused(client, path, constant):
+    row = json.dumps({"row": ROWS[0] | {"x0": "HERE"}, "label": "good"})
+    kind = {"content-type": "application/json"}
+    answer = client.post(path, content=row.replace('"HERE"', constant), headers=kind)
+    assert answer.status_code == 400
+    assert f"no JSON ({constant} is none; null stands for a missing" in answer.json()["error"]
+
+
 def test_a_token_file_that_is_no_text_is_refused_in_one_line(tmp_path):
     file = tmp_path / "tokens"
     file.write_bytes(b"\xff\xfe\x00 secret\n")
