@@ -16,9 +16,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from faults import postgres
 from faults.outcome import Outcome
 from virtualvector.persistence import read_header
 from virtualvector.serve.client import Client, ServiceError
@@ -58,6 +60,32 @@ def attack(seconds: float, seed: int) -> Iterator[Outcome]:
                 outcome.failures.append(f"seed {seed}, case {case}: {error}")
         case += 1
     yield outcome
+
+
+def kill(n_kills: int, database: str, seed: int) -> str:
+    """Kill one service so many times, or now and then its server; return what came of it, or raise.
+
+    Parameters
+    ----------
+    n_kills : int
+        Of the service, or of both.
+    database : {"sqlite", "postgresql"}
+        That has the store.
+    seed : int
+        Of what is sent, and when what is killed.
+    """
+    with ExitStack() as used:
+        folder = Path(used.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
+        (folder / "rows.csv").write_text(table(numbers_only=True))
+        subprocess.run([VVM, *LEARN], cwd=folder, check=True)
+        store, kill_database = None, None
+        if database == "postgresql":
+            server = used.enter_context(postgres.running())
+            store, kill_database = server.address("storm"), server.kill_and_start
+        rng = random.Random(seed)
+        storm = Storm(folder, started, rng, store, kill_database, numbers_only=True)
+        ends = storm.run(n_kills)
+    return f"services, {database}: " + ", ".join(f"{n:,} {end}" for end, n in ends.items())
 
 
 def table(numbers_only: bool) -> str:
@@ -155,8 +183,7 @@ class Storm:
             code = service.wait()
         assert code == 0, f"left with {code}"
         assert not self._failures, self._failures[:5]
-        self._check()
-        return ends | {"labels": len(self._acknowledged), "forgotten": self._n_forgotten}
+        return ends | self._checked() | {"answers forgotten": self._n_forgotten}
 
     def _serve(self) -> Process:
         options = ("--port", str(self._port), "--checkpoint-every", "20")
@@ -229,21 +256,36 @@ class Storm:
             assert time.monotonic() < end, "labels were not learned"
             time.sleep(0.05)
 
-    def _check(self) -> None:
+    def _checked(self) -> dict[str, int]:
+        """Return what became of labels; raise if one was lost, or learned twice."""
         store = Store(self._store)
         rows = store.labelled(0, 10**9)
         store.close()
-        assert {row.id: row.label for row in rows} == self._acknowledged, "labels differ"
-        assert [row.sequence for row in rows] == list(range(1, len(rows) + 1)), "order has gaps"
+        stored = {row.id: row.label for row in rows}
         model = self._folder / "m.vvm"
         n_learned = read_header(model)["counters"]["rows"] - self._n_before
-        assert n_learned == len(rows), f"{n_learned} learned of {len(rows)}"
         offline = self._start(
             self._folder, "learn", "--from-store", self._store, "--model", "offline.vvm"
         )
         assert offline.wait() == 0, "learning the store failed"
-        same = model.read_bytes() == (self._folder / "offline.vvm").read_bytes()
-        assert same, "another model than that of the store"
+        found = {
+            "labels acknowledged": len(self._acknowledged),
+            "lost": len(self._acknowledged.items() - stored.items()),
+            "learned twice": n_learned - len(stored),
+            "bytes unlike those of --from-store": _n_unlike(
+                model.read_bytes(), (self._folder / "offline.vvm").read_bytes()
+            ),
+        }
+        assert not any(list(found.values())[1:]), found
+        assert stored == self._acknowledged, "labels that nobody acknowledged"
+        assert [row.sequence for row in rows] == list(range(1, len(rows) + 1)), "order has gaps"
+        return found
+
+
+def _n_unlike(one: bytes, other: bytes) -> int:
+    """Return in how many places two files differ."""
+    both = zip(one, other, strict=False)
+    return sum(a != b for a, b in both) + abs(len(one) - len(other))
 
 
 def _free_port() -> int:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 from typer.testing import CliRunner
 
+from faults import postgres
 from tests.cli.conftest import lines_of, vvm  # noqa: F401
-from tests.serve import postgres
 from virtualvector.cli.main import app as command
 from virtualvector.cli.run import warm_up
 from virtualvector.cli.serve import Keeping, service_of

@@ -12,11 +12,12 @@ from tests.serve.conftest import row_text, until
 from virtualvector import AutoVVMClassifier
 from virtualvector.serve.answering import Answering
 from virtualvector.serve.bodies import Limits
+from virtualvector.serve.entries import Entry, Outcome
 from virtualvector.serve.learning import MANY, Learned
 from virtualvector.serve.monitor import Monitor
 from virtualvector.serve.rows import RowFormat
 from virtualvector.serve.service import Service
-from virtualvector.serve.store import Entry, Outcome, Store, StoreLost
+from virtualvector.serve.store import Store, StoreLost
 from virtualvector.serve.texts import compact, parsed
 from virtualvector.serve.writer import MOST_PENDING, Overloaded, Writer
 from virtualvector.streams import Column

@@ -76,7 +76,8 @@ def test_an_id_is_of_one_row(client):
     assert learned.status_code == 200
     learn_all(client, 1)
     again = post(client, "/predict", {"row": ROWS[0], "id": "a"}).json()
-    assert again["probabilities"] == first["probabilities"]  # what was said at the time
+    assert again == first  # what was said at the time
+    assert first["learned"] == 0
     other = post(client, "/predict", {"row": ROWS[1], "id": "a"})
     assert (other.status_code, other.json()["error"][:6]) == (409, "id 'a'")
     assert post(client, "/learn", {"row": ROWS[1], "label": "bad", "id": "a"}).status_code == 409
@@ -244,7 +245,7 @@ def test_a_rate_is_kept(serving):
     assert 429 in said
 
 
-def test_a_body_that_comes_too_slowly_is_refused_and_who_is_ended_ends():
+def test_a_body_that_comes_too_slowly_is_refused_and_so_is_one_that_is_ended():
     head = [(b"host", b"testserver"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/predict", "headers": head}
 
@@ -266,7 +267,7 @@ def test_a_body_that_comes_too_slowly_is_refused_and_who_is_ended_ends():
         return asked.cancelled(), [message.get("status") for message in sent]
 
     assert asyncio.run(ask(0.01, is_ended=False)) == (False, [408, None])
-    assert asyncio.run(ask(60.0, is_ended=True)) == (True, [])
+    assert asyncio.run(ask(60.0, is_ended=True)) == (False, [503, None])
 
 
 def test_every_answer_has_strict_headers(client):
@@ -343,9 +344,20 @@ def test_with_new_classes_any_label_that_can_be_a_class_is_one(serving, vvm, tmp
         assert "ugly" in post(client, "/predict", {"row": ROWS[1]}).json()["probabilities"]
 
 
+@pytest.mark.parametrize("path", ["/predict", "/learn"])
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_constants_that_json_has_not_are_refused(client, path, constant):
+    row = json.dumps({"row": ROWS[0] | {"x0": "HERE"}, "label": "good"})
+    kind = {"content-type": "application/json"}
+    answer = client.post(path, content=row.replace('"HERE"', constant), headers=kind)
+    assert answer.status_code == 400
+    assert f"no JSON ({constant} is none; null stands for a missing" in answer.json()["error"]
+
+
 def test_a_token_file_that_is_no_text_is_refused_in_one_line(tmp_path):
     file = tmp_path / "tokens"
     file.write_bytes(b"\xff\xfe\x00 secret\n")
+    file.chmod(0o600)
     asked = ["serve", "--model", str(tmp_path / "m.vvm"), "--token-file", str(file)]
     result = CliRunner().invoke(command, asked)
     assert result.exit_code == 2

@@ -30,13 +30,11 @@ def test_nothing_is_lost_or_learned_twice_when_a_service_is_killed(tmp_path, vvm
 
 
 def test_nor_when_its_database_is_killed_as_well(tmp_path, vvm, server):
-    def kill():
-        server.kill()
-        server.start()
-
     folder = begun(tmp_path, vvm, numbers_only=True)
     address = server.address("storm")
-    storm = Storm(folder, forked, random.Random(4), address, kill, numbers_only=True)
+    storm = Storm(
+        folder, forked, random.Random(4), address, server.kill_and_start, numbers_only=True
+    )
     ends = storm.run(n_kills=3)
     assert ends["killed"] + ends["database killed"] == 3
     assert ends["database killed"] > 0

@@ -4,6 +4,8 @@ import json
 import random
 import shutil
 import socket
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -114,13 +116,17 @@ def test_pruning_changes_nothing_of_what_is_learned(serving, model, tmp_path, of
     assert offline(stores[1]) == twin.read_bytes()
 
 
+def append(vvm, folder):
+    lines = "\n".join(["x0,x1,x2,colour,outcome", "1,2,3,red,good", "3,2,1,blue,bad"])
+    (folder / "more.csv").write_text(lines)
+    assert vvm("learn", "more.csv", "--model", "m.vvm", "--append", "-q").code == 0
+
+
 def test_a_model_that_was_learned_elsewhere_is_refused(serving, model, vvm, tmp_path):
     with serving() as client:
         client.post("/learn", json={"row": ROWS[0], "label": "good"})
         learn_all(client, 1)
-    lines = "\n".join(["x0,x1,x2,colour,outcome", "1,2,3,red,good", "3,2,1,blue,bad"])
-    (tmp_path / "more.csv").write_text(lines)
-    assert vvm("learn", "more.csv", "--model", "m.vvm", "--append", "-q").code == 0
+    append(vvm, tmp_path)
     done = vvm("serve", "--model", "m.vvm")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "learned elsewhere since; expected the model of the store" in done.err
@@ -161,3 +167,72 @@ def test_a_port_that_is_taken_is_told_in_one_line(model, vvm):
         done = vvm("serve", "--model", "m.vvm", "--port", port)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert f"--port {port}: Address already in use; expected" in done.err
+
+
+def test_a_start_that_failed_does_not_keep_a_model_from_being_learned_and_served(
+    serving, model, vvm, tmp_path
+):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        assert vvm("serve", "--model", "m.vvm", "--port", other.getsockname()[1]).code == 2
+    append(vvm, tmp_path)
+    with serving() as client:
+        client.post("/learn", json={"row": ROWS[0], "label": "good"})
+        learn_all(client, 1)
+        assert client.get("/model").json()["rows_learned"] == 63
+
+
+@pytest.mark.parametrize("foreign", [None, "CREATE TABLE own (x)"])
+def test_a_database_without_a_store_is_refused_and_stays_as_it_is(vvm, tmp_path, foreign):
+    path = tmp_path / "foreign.db"
+    path.touch()
+    if foreign:
+        with closing(sqlite3.connect(path)) as own:
+            own.execute(foreign)
+    before = path.read_bytes()
+    done = vvm("learn", "--from-store", f"sqlite:///{path}", "--model", "new.vvm")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "found a database without a store of vvm serve" in done.err
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.glob("foreign*")] == ["foreign.db"]
+
+
+def test_an_address_that_is_none_is_told_by_the_option_it_was_given_to(vvm, model):
+    done = vvm("learn", "--from-store", "foo", "--model", "new.vvm")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "--from-store 'foo': expected sqlite:///FILE" in done.err
+    assert "--store 'foo': expected" in vvm("serve", "--store", "foo", "--model", "m.vvm").err
+
+
+def test_a_folder_that_is_not_there_is_told_in_one_line(vvm, serving, tmp_path):
+    store = f"sqlite:///{tmp_path}/own.store"
+    with serving(store=store):
+        pass
+    for asked in (("serve",), ("learn", "--from-store", store)):
+        done = vvm(*asked, "--model", "nowhere/m.vvm")
+        assert (done.code, done.err) == (
+            2,
+            "vvm: --model nowhere/m.vvm: there is no folder nowhere.\n",
+        )
+
+
+def test_a_folder_of_tokens_is_refused(vvm, model, tmp_path):
+    done = vvm("serve", "--model", "m.vvm", "--token-file", tmp_path)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "found a folder; expected a file of tokens" in done.err
+
+
+def test_options_that_a_store_has_no_use_for_are_refused(vvm):
+    for others in (("--workers", 2), ("--shards", 2), ("--passes", 2)):
+        done = vvm("learn", "--from-store", "sqlite:///own.store", "--model", "new.vvm", *others)
+        assert done.code == 2
+        assert "--from-store learns what a store has" in done.err
+
+
+def test_tokens_that_others_can_read_are_told(vvm, model, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("no tokens\n")
+    for mode, n_lines in ((0o600, 1), (0o640, 2), (0o604, 2)):
+        tokens.chmod(mode)
+        done = vvm("serve", "--model", "m.vvm", "--token-file", "tokens")
+        assert done.err.count("\n") == n_lines
+        assert ("--token-file tokens: others can read it" in done.err) == (n_lines == 2)

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import event
 
 from tests.serve.conftest import row_text
-from virtualvector.serve.store import Base, Entry, Outcome, Store, StoreLost
+from virtualvector.serve.entries import Entry, Outcome
+from virtualvector.serve.store import Base, Store, StoreLost
 from virtualvector.streams.bad_input import BadInput
 
 PREDICTED = '{"no":0.4,"yes":0.6}'
@@ -138,9 +139,26 @@ def test_the_latest_rows_stay(store):
 
 
 def test_rows_of_other_columns_are_refused(store, address):
+    store.write([asked("a")])
     other = Store(address)
     with pytest.raises(BadInput, match="rows of other columns"):
         other.begun(b"base", ["y"])
+    other.close()
+
+
+def test_an_unused_store_begins_anew_and_who_had_begun_it_writes_no_more(store, address):
+    other = Store(address).begun(b"another base", ["y"])
+    assert other.base == Base(0, b"another base")
+    with pytest.raises(StoreLost, match="another service began with it"):
+        store.write([asked("a")])
+    assert outcomes(other, asked("a")) == [Outcome.ANSWERED]
+    other.close()
+
+
+def test_a_store_without_the_labels_that_a_model_has_learned_does_not_begin_anew(store, address):
+    own = store.id
+    other = Store(address).begun(b"a model that has learned", ["x"], learned_from=own)
+    assert (other.id, other.base) == (own, Base(0, b"base"))
     other.close()
 
 

@@ -1,5 +1,6 @@
 """Full disk, read-only store, lost database: predictions go on, labels are refused, all is said."""
 
+import json
 import os
 import re
 import signal
@@ -72,6 +73,27 @@ def test_a_store_that_cannot_be_written_is_told_and_predictions_go_on(client, ho
     learn_all(client, 1 + statuses.count(200))
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_store_whose_file_was_moved_is_told_and_found_again(client, model, is_replaced):
+    client.post("/predict", json={"row": ROWS[0], "id": "a"})
+    file, elsewhere = model.with_name("m.vvm.store"), model.with_name("elsewhere")
+    os.rename(file, elsewhere)
+    if is_replaced:
+        file.write_bytes(elsewhere.read_bytes())
+    until(lambda: client.get("/ready").status_code == 503)
+    assert "its file was moved or deleted" in client.get("/ready").json()["troubles"][0]
+    said = client.post("/labels", json={"id": "a", "label": "good"})
+    assert said.status_code == 503
+    assert "the store cannot be written: its file was moved or deleted" in said.json()["error"]
+    assert client.post("/predict", json={"row": ROWS[1]}).json()["kept"] is False
+
+    os.rename(elsewhere, file)
+    until(lambda: client.get("/ready").status_code == 200)
+    said = client.post("/labels", json={"id": "a", "label": "good"})
+    assert said.json()["outcome"] == "accepted"
+    learn_all(client, 1)
+
+
 def test_a_lost_database_is_told_and_found_again(serving, server):
     address = server.address("lost")
     with serving(store=address) as client:
@@ -132,24 +154,45 @@ def started(model):
                 process.kill()
 
 
+def connected(address):
+    return socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])))
+
+
+HALF = (
+    b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 500\r\n\r\n{"
+)
+
+
 def test_sigterm_ends_it_within_ten_seconds_with_everything_saved(started, model):
     process, address = started()
     client = Client(address)
     for k in range(40):
         client.learn(ROWS[k], LABELS[k])
-    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as slow:
-        slow.sendall(b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+    with connected(address) as slow:
+        slow.sendall(HALF)
         until(lambda: client.get("/model")["labels_learned"] == 40)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
         assert time.monotonic() - began < 10.0
-    assert "everything is saved" in process.stderr.read()
+        assert slow.recv(1000).startswith(b"HTTP/1.1 503 ")
+    assert process.stderr.read() == "vvm: m.vvm: stopped; everything is saved.\n"
     store = Store(f"sqlite:///{model}.store")
     assert store.last == 40
     store.close()
     process, address = started()
     assert Client(address).get("/model")["rows_learned"] == 100
+
+
+def test_sigterm_ends_answers_that_never_end_without_a_word(started):
+    process, address = started(before="from virtualvector.serve import app; app.EVERY = 1000.0")
+    with connected(address) as slow:
+        slow.sendall(b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert process.stderr.read() == "vvm: m.vvm: stopped; everything is saved.\n"
 
 
 def test_no_value_of_a_row_is_ever_logged(started):
@@ -161,6 +204,20 @@ def test_no_value_of_a_row_is_ever_logged(started):
     process.send_signal(signal.SIGTERM)
     process.wait()
     assert "SECRET" not in process.stderr.read()
+
+
+def test_requests_that_are_no_http_are_counted_and_not_logged(started):
+    process, address = started()
+    for _ in range(3):
+        with connected(address) as broken:
+            broken.sendall(b"\x00\xff\r\n\r\n")
+            assert broken.recv(1000).startswith(b"HTTP/1.1 400 ")
+    with connected(address) as asking:
+        asking.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert b'vvm_requests_total{path="malformed",status="400"} 3\n' in asking.recv(1000)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    assert process.stderr.read() == "vvm: m.vvm: stopped; everything is saved.\n"
 
 
 def test_on_a_disk_that_is_really_full_nothing_acknowledged_is_lost(started, model):
@@ -203,3 +260,27 @@ def test_slow_and_broken_clients_do_not_keep_others_waiting(started):
     for each in slow:
         each.close()
     assert client.get("/ready") == {"status": "ready"}
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+def test_a_connection_that_sends_half_a_head_is_closed(started, before):
+    _, address = started(before="from virtualvector.serve import server; server.HEAD = 0.5")
+    with connected(address) as slow:
+        slow.settimeout(60.0)
+        if before:
+            slow.sendall(before)
+            assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")
+        slow.sendall(b"POST /predict HTTP/1.1\r\nHost:")
+        assert slow.recv(1000) == b""
+
+
+def test_a_body_may_take_longer_than_a_head(started):
+    _, address = started(before="from virtualvector.serve import server; server.HEAD = 0.2")
+    body = json.dumps({"row": ROWS[0]}).encode().ljust(499)
+    with connected(address) as slow:
+        slow.settimeout(60.0)
+        for _ in range(2):
+            slow.sendall(HALF)
+            time.sleep(0.6)
+            slow.sendall(body[1:] + b" ")
+            assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")

@@ -210,7 +210,7 @@ def learn(
     from virtualvector.values import spelled
 
     if files.from_store is not None:
-        others = (*columns, text, weight, *reading, shuffle, *choice, *passing, json)
+        others = (*columns, text, weight, *reading, shuffle, *choice, *passing, *spreading, json)
         _learn_store(source, files, others)
         return
     files.check(source, passing.passes)
@@ -257,7 +257,8 @@ def _learn_store(source: list[str], files: Files, others: tuple[object, ...]) ->
     """Learn the labels of a store, which takes no other options."""
     from virtualvector.cli.served_model import learn_store
 
-    usual = (*Columns(), None, None, *Reading(), None, *Choice(), *Passing(), None)
+    unasked = (*Choice(), *Passing(), *Spreading())
+    usual = (*Columns(), None, None, *Reading(), None, *unasked, None)
     own = files._replace(model=None, from_store=None)
     if source or files.model is None or others != usual or own != Files():
         raise typer.BadParameter("--from-store learns what a store has: expected only a --model.")

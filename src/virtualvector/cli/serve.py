@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -42,7 +44,8 @@ class Keeping(NamedTuple):
         typer.Option(
             min=0.0,
             metavar="N",
-            help="Drop rows that were asked about longer ago; by default all are kept.",
+            help="Drop rows that were asked about longer ago, and with them the memory of their "
+            "ids: one that comes again is learned again. By default all are kept.",
             rich_help_panel=STORE,
         ),
     ] = None
@@ -51,7 +54,8 @@ class Keeping(NamedTuple):
         typer.Option(
             min=0,
             metavar="N",
-            help="Drop all but the latest rows; by default all are kept.",
+            help="Drop all but the latest rows, and the memory of their ids as well; by default "
+            "all are kept.",
             rich_help_panel=STORE,
         ),
     ] = None
@@ -128,7 +132,9 @@ def serve(
         vvm serve --model outcome.vvm --host 0.0.0.0 --token-file tokens
     """
     from virtualvector.cli.mark import marking
+    from virtualvector.cli.outputs import check_outputs
 
+    check_outputs([], [("--model", model)])
     tokens = _tokens(host, token_file)
     with marking(model) as marks:
         _check_finished(model, marks)
@@ -145,6 +151,13 @@ def _tokens(host: str, file: Path | None) -> Tokens | None:
 
     if file is None:
         return None
+    if file.is_dir():
+        raise BadInput(f"--token-file {file}: found a folder; expected a file of tokens.")
+    if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & (stat.S_IRGRP | stat.S_IROTH):
+        say(
+            f"vvm: --token-file {file}: others can read it; expected a file of its owner only "
+            "(chmod 600)."
+        )
     # What is no text has no line that is one of tokens, and is refused as such.
     return tokens_in(file.read_text("utf-8", errors="replace"), str(file))
 

@@ -11,6 +11,7 @@ from virtualvector import persistence
 from virtualvector.cli.checkpoint import Checkpoint, ModelFile, make_room, take_up
 from virtualvector.cli.errors import say
 from virtualvector.cli.mark import marking
+from virtualvector.cli.outputs import check_outputs
 from virtualvector.cli.run import Progress
 from virtualvector.escaping import counted
 from virtualvector.persistence.disk import read_file, replace_file
@@ -52,8 +53,9 @@ def of_service(path: Path, address: str) -> ServedModel:
     checkpoint, names = _taken_up(path)
     contents = read_file(path)
     store = Store(address)  # none is made for a model that is refused
-    store.begun(contents, names)
-    notes, base = checkpoint.store, store.base
+    notes = checkpoint.store
+    store.begun(contents, names, None if notes is None else str(notes.get("id")))
+    base = store.base
     if notes is None or notes.get("id") != store.id:
         if contents != base.model:
             raise BadInput(
@@ -87,6 +89,7 @@ def of_store(store: Store) -> ServedModel:
 
 def learn_store(address: str, model: Path) -> None:
     """Write the model that has learned all labels of a store: the bytes that a service writes."""
+    check_outputs([], [("--model", model)])
     with marking(model):
         try:
             served = of_store(Store(address, must_exist=True))

@@ -9,9 +9,10 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from virtualvector.serve.bodies import Limits, OneRow, Refused, labels_in, one_row_in, rows_in
+from virtualvector.serve.entries import Entry, Outcome
 from virtualvector.serve.metrics import exposition
 from virtualvector.serve.service import Answer, Service, likeliest_of
-from virtualvector.serve.store import Entry, Outcome, StoreLost
+from virtualvector.serve.store import StoreLost
 from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded
 from virtualvector.streams.bad_input import BadInput

@@ -138,11 +138,18 @@ class Gate:
         except Refused as refused:
             if not is_begun:
                 await _refuse(sending, refused)
+        except asyncio.CancelledError:  # by a service that stops, and waits no longer
+            if not is_begun:
+                await _refuse(sending, Refused(503, "the service stops; try again later."))
         finally:
             self._n_open -= 1
             path = scope["path"] if scope["path"] in PATHS else "other"
             if path != "/events":
                 self._latency.add(path, status, time.perf_counter() - began)
+
+    def count_malformed(self) -> None:
+        """Count a request that is no HTTP, and was refused before it came here."""
+        self._latency.add("malformed", 400, 0.0)
 
     def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
         limits, path = self._limits, scope["path"]
@@ -231,7 +238,7 @@ async def _refuse(send: Any, refused: Refused) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
     ]
-    if refused.status == 429:
+    if refused.status in (429, 503):
         headers.append((b"retry-after", b"1"))
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -56,7 +56,7 @@ def described(columns: Sequence[Column], classes: Sequence[str], limits: Limits)
                 "Predict",
                 {"one": {"row": row, "id": "order-17"}, "several": {"rows": [row, row]}},
                 _one_or_many("Answer", "answers"),
-                (409,),
+                (409, 503),
             ),
             "/labels": _post(
                 "The label of a row that was asked about; acknowledged once it is durable",

@@ -21,7 +21,12 @@ from virtualvector.streams.schema import check_columns
 from virtualvector.values import Marks
 
 _NUMBERS = {float, int}
-_OPTIONS = re.compile(r" \(--.*\)\.$")  # of the command line, which do not help here
+# What helps at a command line, and what helps whoever sends JSON.
+_ADVICE = (
+    (re.compile(r" \(--.*\)\.$"), "."),
+    (re.compile(r"expected 1234\.5, or --decimal .*?1\.5"), "expected a number of JSON, as 1234.5"),
+    (re.compile(r"; leave the cell empty (where a value is missing\.)$"), r", or null \1"),
+)
 
 
 class Checked(NamedTuple):
@@ -144,7 +149,9 @@ class RowFormat:
                     raise BadInput(bad[0].why())
         except BadInput as error:
             message = str(error).replace(f"{name}, line 1", name, 1)
-            raise BadInput(_OPTIONS.sub(".", message)) from error
+            for there, here in _ADVICE:
+                message = there.sub(here, message)
+            raise BadInput(message) from error
         return pa.concat_tables(tables)
 
     def _left_out(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
+    inspect,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -82,23 +85,58 @@ def store_beside(model: Path) -> str:
 
 
 def open_database(address: str, must_exist: bool = False) -> Engine:
-    """Return the database of an address, with its tables made if it has none."""
-    url = _checked(address)
-    if url.get_backend_name() == "sqlite":
+    """Return the database of an address: with its tables made, or left as it is if it must exist.
+
+    Raises
+    ------
+    BadInput
+        If it must exist, and is no store.
+    """
+    url = _checked(address, "--from-store" if must_exist else "--store")
+    is_file = url.get_backend_name() == "sqlite"
+    if is_file:
         if must_exist and not Path(str(url.database)).is_file():
             raise BadInput(f"{url.database}: no such file; expected a store of vvm serve.")
         engine = create_engine(url, connect_args={"timeout": PATIENCE})
-        event.listen(engine, "connect", _make_durable)
     else:
         wait = {"connect_timeout": PATIENCE, "options": "-c statement_timeout=10s"}
         engine = create_engine(url, connect_args=wait, pool_pre_ping=True)
     # Many rows in one statement: Python's other threads go on while it is carried out.
     engine.dialect.use_insertmanyvalues_wo_returning = True
+    if must_exist:
+        if not all(inspect(engine).has_table(name) for name in _tables.tables):
+            engine.dispose()
+            raise BadInput("--from-store: found a database without a store of vvm serve.")
+        return engine
+    if is_file:
+        event.listen(engine, "connect", _make_durable)
     _tables.create_all(engine)
     return engine
 
 
-def _checked(address: str) -> URL:
+class Place:
+    """Where the file of a database is, and which file that is; servers have none.
+
+    What is written to a file that was moved or deleted is found by nobody later.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._path = engine.url.database if engine.dialect.name == "sqlite" else None
+        self._file = self._found()
+
+    def is_lost(self) -> bool:
+        """Whether another file is there now, or none."""
+        return self._found() != self._file
+
+    def _found(self) -> tuple[int, int] | None:
+        with suppress(OSError):
+            if self._path is not None:
+                found = os.stat(self._path)
+                return found.st_dev, found.st_ino
+        return None
+
+
+def _checked(address: str, option: str) -> URL:
     try:
         url = make_url(address)
         kind = url.get_backend_name()
@@ -108,7 +146,7 @@ def _checked(address: str) -> URL:
         kind == "sqlite" and url.database in (None, "", ":memory:")
     ):
         raise BadInput(
-            f"--store {quoted(address.partition('@')[2] or address)}: expected sqlite:///FILE or "
+            f"{option} {quoted(address.partition('@')[2] or address)}: expected sqlite:///FILE or "
             "postgresql://USER:PASSWORD@HOST/DATABASE."
         )
     return url.set(drivername="postgresql+psycopg") if kind == "postgresql" else url

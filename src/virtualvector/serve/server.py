@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import logging
 import os
 import signal
 import socket
@@ -32,7 +33,9 @@ from virtualvector.serve.service import Service
 from virtualvector.streams.bad_input import BadInput
 
 GRACE = 4  # seconds that requests under way have to end; then everything is saved
+REFUSING = 1  # seconds before that in which those that did not end are told so
 SWITCH = 0.0002  # seconds for which a thread that learns may keep others from answering
+HEAD = 10.0  # seconds for the head of a request to come
 BACKLOG = 512  # connections that wait to be accepted
 PATIENCE = 1.0  # seconds in which a service that was killed lets go of its port
 
@@ -108,6 +111,9 @@ def _take_requests(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # that one is told, and tells this one
 
+    # Whoever sends what is no HTTP could fill a disk with warnings; the metrics have a count.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+
     async def take() -> None:
         loop = asyncio.get_running_loop()
         _, pipe = await loop.create_unix_connection(
@@ -137,10 +143,46 @@ def _take_requests(
 
 
 class _Http(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """HTTP as uvicorn has it, but for headers and bodies that go in one write."""
+    """HTTP as uvicorn has it, but headers and bodies go in one write, and heads have to come.
+
+    Between two requests uvicorn waits for a while; once some of the next one has come it would wait
+    for ever.
+    """
+
+    _late: asyncio.TimerHandle | None = None  # while half a head is there
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(OneWrite(transport))
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait_for_head()
+        elif self._late is not None:
+            self._wait_no_more()
+
+    def send_400_response(self, msg: str) -> None:
+        self.config.loaded_app.count_malformed()
+        super().send_400_response(msg)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def abort_if_begun(self) -> None:
+        """End an answer that is being sent: it is too late to say anything else."""
+        if self.cycle is not None and self.cycle.response_started:
+            self.transport.abort()
+
+    def _wait_for_head(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(HEAD, self.transport.close)
+
+    def _wait_no_more(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 class _Server(uvicorn.Server):
@@ -148,6 +190,19 @@ class _Server(uvicorn.Server):
 
     def end(self) -> None:
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.get_running_loop().call_later(GRACE - REFUSING, self._refuse_all)
+        await super().shutdown(sockets)
+        ending.cancel()
+
+    def _refuse_all(self) -> None:
+        """End requests under way by ourselves: uvicorn would make faults of them."""
+        for connection in list(self.server_state.connections):
+            assert isinstance(connection, _Http)
+            connection.abort_if_begun()
+        for task in list(self.server_state.tasks):
+            task.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from virtualvector.serve.entries import Entry, Outcome, Written
 from virtualvector.serve.learner import Learner
 from virtualvector.serve.learning import Learned
 from virtualvector.serve.rows import Checked, RowFormat
-from virtualvector.serve.store import Entry, Outcome, Store, StoreLost, Written
+from virtualvector.serve.store import Store, StoreLost
 from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded, Writer
 
@@ -29,7 +30,7 @@ class Answer(NamedTuple):
     id: str
     label: str  # the most probable class
     probabilities: dict[str, float]
-    learned: int  # labels of this store that the model has learned
+    learned: int  # labels of this store that the model had learned
     kept: bool  # whether a label for the id can come; if not, it has to come with its row
     left_out: list[str]  # keys of the row that the model does not know
 
@@ -232,10 +233,13 @@ def _answer(
 ) -> Answer | Outcome:
     if became is not None and became.outcome is Outcome.TAKEN:
         return Outcome.TAKEN
-    if became is not None and not entry.is_new and became.predicted != entry.predicted:
-        predicted = json.loads(became.predicted or "{}")  # at the time
+    learned = entry.learned
+    if became is not None and not entry.is_new:  # what was said at the time
+        learned = became.learned
+        if became.predicted != entry.predicted:
+            predicted = json.loads(became.predicted or "{}")
     likeliest = likeliest_of(predicted)
-    return Answer(entry.id, likeliest, predicted, entry.learned, became is not None, [*left_out])
+    return Answer(entry.id, likeliest, predicted, learned, became is not None, [*left_out])
 
 
 def likeliest_of(predicted: dict[str, float]) -> str:

@@ -6,14 +6,11 @@ import json
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
-from functools import cache
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    bindparam,
     delete,
     false,
     func,
@@ -23,47 +20,24 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DatabaseError, InterfaceError, SQLAlchemyError
 
-from virtualvector.serve.schema import VERSION, about, answers, conflicts, open_database
+from virtualvector.serve.entries import (
+    Entry,
+    Known,
+    Outcome,
+    Transaction,
+    Written,
+    add,
+    cut,
+    is_only_new,
+)
+from virtualvector.serve.schema import VERSION, Place, about, answers, conflicts, open_database
 from virtualvector.streams.bad_input import BadInput
 
 DROPPED_AT_ONCE = 5000  # rows
-AT_ONCE = 500  # ids or rows in one statement: SQLite takes no more than 32,766 values
-
-Each = TypeVar("Each")
 
 
 class StoreLost(Exception):
     """The store cannot be read or written now; what it has acknowledged it still has."""
-
-
-class Outcome(StrEnum):
-    """What became of a row that was asked about, or of a label."""
-
-    ANSWERED = "answered"
-    ACCEPTED = "accepted"  # the label is durable, and will be learned once
-    REPEATED = "repeated"  # it had been accepted before
-    CONFLICT = "conflict"  # another label had; this one is kept for a person
-    TAKEN = "taken"  # another row has the id
-    UNKNOWN = "unknown"  # no row has it, or none any more
-
-
-class Entry(NamedTuple):
-    """A row and what was predicted about it, a label, or both."""
-
-    id: str
-    at: float  # seconds since 1970
-    row: str | None = None  # JSON: values in the order of the columns; None: only a label
-    predicted: str = ""  # JSON: the probability of each class
-    learned: int = 0  # labels that the model had learned when it predicted so
-    label: str | None = None
-    is_new: bool = False  # nobody can have used the id before
-
-
-class Written(NamedTuple):
-    """What became of an entry, and what had been predicted before if its row was known."""
-
-    outcome: Outcome
-    predicted: str | None = None
 
 
 class Labelled(NamedTuple):
@@ -86,12 +60,6 @@ class Base(NamedTuple):
     model: bytes
 
 
-class _Known(NamedTuple):
-    row: str
-    predicted: str
-    label: str | None
-
-
 class Store:
     """A database of answers and labels, which one service writes.
 
@@ -108,7 +76,8 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> from virtualvector.serve.store import Entry, Store
+    >>> from virtualvector.serve.entries import Entry
+    >>> from virtualvector.serve.store import Store
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(f"sqlite:///{folder}/small.store").begun(b"a model", ["x"])
     ...     asked = Entry("a", 1.0, "[0.5]", '{"no":0.4,"yes":0.6}')
@@ -123,22 +92,40 @@ class Store:
     def __init__(self, address: str, must_exist: bool = False) -> None:
         with _telling():
             self._engine = open_database(address, must_exist)
+            self._place = Place(self._engine)
+        self._own: str | None = None  # the id, once it has begun
 
-    def begun(self, model: bytes, columns: Sequence[str]) -> Self:
-        """Let a store that has no model yet lead on from this one, for rows of these columns."""
+    def begun(self, model: bytes, columns: Sequence[str], learned_from: str | None = None) -> Self:
+        """Let a store lead on from a model, for rows of these columns, unless it is in use.
+
+        Parameters
+        ----------
+        model : bytes
+            A model file.
+        columns : sequence of str
+            Those of its rows.
+        learned_from : str, optional
+            The id of the store that the model has learned from: if it is this one, and has no
+            labels, these are lost, and it does not begin anew.
+        """
         own: dict[str, Any] = {
             "id": uuid.uuid4().hex,
             "version": VERSION,
             "columns": json.dumps(list(columns)),
         }
         with _telling(), self._engine.begin() as connection:
-            found = connection.execute(select(about.c.version, about.c.columns)).first()
+            found = connection.execute(select(*(about.c[name] for name in own))).first()
+            if found is not None and found.version != VERSION:
+                raise BadInput(
+                    f"--store: found tables of version {found.version}; expected {VERSION}."
+                )
+            if found is not None and found.id != learned_from and self._is_unused(connection):
+                connection.execute(delete(about))
+                found = None
             if found is None:
                 connection.execute(insert(about).values(**own, base_sequence=0, base_model=model))
-        version, names = (VERSION, own["columns"]) if found is None else found
-        if version != VERSION:
-            raise BadInput(f"--store: found tables of version {version}; expected {VERSION}.")
-        if json.loads(names) != list(columns):
+        self._own = own["id"] if found is None else found.id
+        if found is not None and json.loads(found.columns) != list(columns):
             raise BadInput("--store: found rows of other columns; expected those of the model.")
         return self
 
@@ -164,19 +151,24 @@ class Store:
 
     def write(self, entries: Sequence[Entry]) -> list[Written]:
         """Make entries durable, all or none; return what became of each, in their order."""
+        self._check_place()
         with _telling(), self._engine.begin() as connection:
-            _add(connection, [entry for entry in entries if _is_only_new(entry)])
-            rest = [entry for entry in entries if not _is_only_new(entry)]
+            self._check_own(connection)
+            add(connection, [entry for entry in entries if is_only_new(entry)])
+            rest = [entry for entry in entries if not is_only_new(entry)]
             if rest:
                 has_labels = any(entry.label is not None for entry in rest)
-                transaction = _Transaction(
+                transaction = Transaction(
                     self._known(connection, {e.id for e in rest if not e.is_new}),
                     self._last(connection) if has_labels else 0,
                 )
                 became = iter([transaction.take(entry) for entry in rest])
                 transaction.carry_out(connection)
+        self._check_place()  # or nobody would find what is acknowledged
         return [
-            Written(Outcome.ANSWERED, entry.predicted) if _is_only_new(entry) else next(became)
+            Written(Outcome.ANSWERED, entry.predicted, entry.learned)
+            if is_only_new(entry)
+            else next(became)
             for entry in entries
         ]
 
@@ -184,6 +176,7 @@ class Store:
         """Return the rows whose labels follow the given one, in the order to learn them in."""
         names = [answers.c[name] for name in Labelled._fields]
         wanted = select(*names).where(answers.c.sequence > after)
+        self._check_place()
         with _telling(), self._engine.connect() as connection:
             found = connection.execute(wanted.order_by(answers.c.sequence).limit(most))
             return [Labelled(*row) for row in found]
@@ -248,6 +241,7 @@ class Store:
 
     def check(self) -> None:
         """Raise `StoreLost` unless it can be written to."""
+        self._check_place()
         with _telling(), self._engine.begin() as connection:
             connection.execute(update(about).values(version=VERSION))
 
@@ -255,115 +249,33 @@ class Store:
         """Let go of all connections."""
         self._engine.dispose()
 
-    def _known(self, connection: Connection, ids: set[str]) -> dict[str, _Known]:
-        found: dict[str, _Known] = {}
-        wanted = select(answers.c.id, answers.c.row, answers.c.predicted, answers.c.label)
-        for some in _cut(sorted(ids)):
+    def _known(self, connection: Connection, ids: set[str]) -> dict[str, Known]:
+        found: dict[str, Known] = {}
+        wanted = select(answers.c.id, *(answers.c[name] for name in Known._fields))
+        for some in cut(sorted(ids)):
             for own, *rest in connection.execute(wanted.where(answers.c.id.in_(some))):
-                found[own] = _Known(*rest)
+                found[own] = Known(*rest)
         return found
+
+    def _check_place(self) -> None:
+        if self._place.is_lost():
+            raise StoreLost(
+                "its file was moved or deleted; expected it to be put back, or a new start"
+            )
+
+    def _check_own(self, connection: Connection) -> None:
+        """Raise if another service has begun it anew: what this one knows is of another model."""
+        if connection.scalar(select(about.c.id)) != self._own:
+            raise StoreLost("another service began with it, for another model")
+
+    def _is_unused(self, connection: Connection) -> bool:
+        has_rows = connection.scalar(select(answers.c.number).limit(1)) is not None
+        return not has_rows and self._last(connection) == 0
 
     def _last(self, connection: Connection) -> int:
         """Return the last label that there was; its row may be gone, if the base has learned it."""
         last = connection.scalar(select(func.max(answers.c.sequence)))
         return max(last or 0, connection.scalar(select(about.c.base_sequence)) or 0)
-
-
-class _Transaction:
-    """What entries become, one after the other, before all of it is written at once."""
-
-    def __init__(self, known: dict[str, _Known], sequence: int) -> None:
-        self._known, self._sequence = known, sequence
-        self._rows: dict[str, dict[str, Any]] = {}
-        self._labels: list[dict[str, Any]] = []
-        self._conflicts: dict[tuple[str, str], dict[str, Any]] = {}
-
-    def take(self, entry: Entry) -> Written:
-        known = self._known.get(entry.id)
-        if entry.row is not None:
-            if known is not None and not _is_same(known.row, entry.row):
-                return Written(Outcome.TAKEN)
-            if known is None:
-                known = self._add(entry)
-            if entry.label is None:
-                return Written(Outcome.ANSWERED, known.predicted)
-        if known is None:
-            return Written(Outcome.UNKNOWN)
-        return Written(self._label(entry, known), known.predicted)
-
-    def _add(self, entry: Entry) -> _Known:
-        names = ("id", "row", "predicted", "learned")
-        row = {name: getattr(entry, name) for name in names} | {"asked_at": entry.at}
-        self._rows[entry.id] = row | dict.fromkeys(("label", "labelled_at", "sequence"))
-        known = self._known[entry.id] = _Known(str(entry.row), entry.predicted, None)
-        return known
-
-    def _label(self, entry: Entry, known: _Known) -> Outcome:
-        label = str(entry.label)
-        if known.label is not None:
-            if known.label == label:
-                return Outcome.REPEATED
-            kept = {"id": entry.id, "label": label, "came_at": entry.at}
-            self._conflicts.setdefault((entry.id, label), kept)
-            return Outcome.CONFLICT
-        self._sequence += 1
-        came = {"label": label, "labelled_at": entry.at, "sequence": self._sequence}
-        if entry.id in self._rows:
-            self._rows[entry.id] |= came
-        else:
-            self._labels.append({f"new_{name}": v for name, v in came.items()} | {"of": entry.id})
-        self._known[entry.id] = known._replace(label=label)
-        return Outcome.ACCEPTED
-
-    def carry_out(self, connection: Connection) -> None:
-        if self._rows:
-            connection.execute(insert(answers), list(self._rows.values()))
-        if self._labels:
-            came: dict[str, Any] = {
-                name: bindparam(f"new_{name}") for name in ("label", "labelled_at", "sequence")
-            }
-            connection.execute(
-                update(answers).where(answers.c.id == bindparam("of")).values(**came), self._labels
-            )
-        if self._conflicts:
-            ids = {own for own, _ in self._conflicts}
-            wanted = select(conflicts.c.id, conflicts.c.label)
-            for some in _cut(sorted(ids)):
-                for own, label in connection.execute(wanted.where(conflicts.c.id.in_(some))):
-                    self._conflicts.pop((own, label), None)
-            if self._conflicts:
-                connection.execute(insert(conflicts), list(self._conflicts.values()))
-
-
-def _is_only_new(entry: Entry) -> bool:
-    """Whether there is nothing to look for, nor to decide."""
-    return entry.is_new and entry.label is None
-
-
-def _add(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Add rows that nobody can have asked about before."""
-    for some in _cut(entries):
-        values = [v for e in some for v in (e.id, e.row, e.predicted, e.learned, e.at)]
-        connection.exec_driver_sql(_insertion(connection.dialect.name, len(some)), tuple(values))
-
-
-@cache
-def _insertion(dialect: str, n_rows: int) -> str:
-    """Return one statement for many rows: Python's other threads go on while it is carried out."""
-    one = "(?, ?, ?, ?, ?)" if dialect == "sqlite" else "(%s, %s, %s, %s, %s)"
-    return (
-        f'INSERT INTO {answers.name} (id, "row", predicted, learned, asked_at) '
-        f"VALUES {', '.join([one] * n_rows)}"
-    )
-
-
-def _is_same(row: str, other: str) -> bool:
-    """Whether two rows, as JSON, have the same values."""
-    return row == other or json.loads(row) == json.loads(other)
-
-
-def _cut(every: Sequence[Each]) -> Iterator[Sequence[Each]]:
-    return (every[k : k + AT_ONCE] for k in range(0, len(every), AT_ONCE))
 
 
 @contextmanager

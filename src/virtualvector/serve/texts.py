@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 
@@ -42,4 +42,10 @@ def parsed(body: bytes | str, only_numbers: bool = False) -> Any:
             return orjson.loads(body)
         except ValueError:  # which is stricter
             pass
-    return json.loads(body)
+    return json.loads(body, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> NoReturn:
+    """Raise for what Python would read beside JSON: NaN, Infinity and -Infinity."""
+    why = f"{constant} is none; null stands for a missing value"
+    raise json.JSONDecodeError(why, constant, 0)

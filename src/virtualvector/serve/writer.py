@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from threading import Event, Thread
 from typing import NamedTuple
 
-from virtualvector.serve.store import Entry, Store, StoreLost, Written
+from virtualvector.serve.entries import Entry, Written
+from virtualvector.serve.store import Store, StoreLost
 
 AT_ONCE = 1000  # entries in a transaction
 MOST_PENDING = 20_000  # entries that wait to be written
