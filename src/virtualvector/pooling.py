@@ -38,7 +38,9 @@ def pool(models: Sequence[Any], common: Any = None) -> Any:
         have been learned by two of them, which cannot be seen here.
     common : estimator of the same kind, optional
         The model that all of them went on from with `partial_fit`, or copies of it. By default each
-        has begun with the prior.
+        has begun with the prior. Who has learned less than it, of rows, of a class or of a column,
+        or as many rows but others, is refused; of others it cannot be seen that they did not go on
+        from it.
 
     Returns
     -------

@@ -1,5 +1,7 @@
 """Models that were learned apart, as one."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,34 @@ def test_what_cannot_be_a_product_is_refused():
         pool([one, AutoVVMClassifier()])
     with pytest.raises(TypeError, match="model 1 is of type SOGPClassifier, which cannot be"):
         pool([one, SOGPClassifier()])
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_model_with_as_many_rows_as_the_common_one_has_to_be_the_same(kind):
+    one, common = learned(kind, 0), learned(kind, 1)
+    with pytest.raises(ValueError, match="model 0 has learned 60 rows and common as many, but"):
+        pool([one, learned(kind, 1)], common)
+    assert pool([learned(kind, 1), learned(kind, 1)], common).n_seen_ == 60
+    assert pool([learned(kind, 1), copy(common)], common).n_seen_ == 60
+
+
+def test_a_common_one_that_is_no_ancestor_is_refused_by_what_is_less_than_it_has():
+    rows, labels = rows_and_labels(5, 40)
+    sure = VVMClassifier(margin_noise=0.5).partial_fit(3.0 * rows, labels)
+    unsure = VVMClassifier(margin_noise=0.5).partial_fit(3.0 * rows[:30], np.roll(labels, 1)[:30])
+    with pytest.raises(ValueError, match=r"model 0 has a log evidence of -.* and common of -"):
+        pool([sure], unsure)
+    with pytest.raises(ValueError, match=r"has the classes \['a', 'b'\] and common also \['c'\]"):
+        pool([learned(VVMClassifier, 0)], learned(VVMClassifier, 1, 20, 3))
+
+
+def test_kept_rows_that_the_common_one_never_had_tell_that_it_is_no_ancestor():
+    """But not that of others, who may have let go of all that would tell."""
+    other, common = learned(EPClassifier, 0, 90), learned(EPClassifier, 1, 8)
+    with pytest.raises(ValueError, match="model 0 has kept one of its first 8 rows and common oth"):
+        pool([other], common)
+    for kind in ALL:  # whose own heirs are taken, also those of a pooled one
+        start = learned(kind, 1, 20)
+        heirs = [copy(start).partial_fit(*rows_and_labels(seed, 15)) for seed in (2, 3, 4)]
+        later = copy(pool(heirs[:2], start)).partial_fit(*rows_and_labels(5, 15))
+        assert pool([later, heirs[2]], start).n_seen_ == 80

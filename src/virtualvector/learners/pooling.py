@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from virtualvector.learners.ancestry import WentOn, check_went_on, n_rows_of
 from virtualvector.learners.base import BayesianLinearClassifier
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import pool as pool_states
 from virtualvector.posterior.pooling import content_of
-from virtualvector.posterior.state import LOG_EVIDENCE, ROWS
 from virtualvector.types import Labels
 
 Model = TypeVar("Model", bound=BayesianLinearClassifier)
@@ -42,7 +42,7 @@ def pooled(
         check_alike(_described(given[0]), _described(model), names[0], name)
     shards = [model._posterior for model in given[: len(models)]]
     start = None if common is None else given[-1]._posterior
-    learned = posterior_of_all(shards, start, [*names, common_name])
+    learned = posterior_of_all(shards, start, [*names[: len(models)], common_name])
     result: Model = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
     if hasattr(given[0], "feature_names_in_"):
@@ -64,9 +64,12 @@ def posterior_of_all(
     """
     given = [*shards, *(() if common is None else (common,))]
     posteriors = _of_same_classes(given, names[: len(given)])
+    if common is not None:
+        for shard, name in zip(shards, names, strict=False):
+            WentOn(name, names[-1]).check_classes(shard.classes, common.classes)
     shards = posteriors[: len(shards)]
     start = posteriors[-1] if common is not None else shards[0].before_the_first_row()
-    _check_news(shards, start, names, names[-1])
+    _check_news(shards, start, names)
     return multiplied(shards, start)
 
 
@@ -192,22 +195,13 @@ def _shortly(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check_news(
-    shards: Sequence[OneVsRest], start: OneVsRest, names: Sequence[str], common_name: str
-) -> None:
+def _check_news(shards: Sequence[OneVsRest], start: OneVsRest, names: Sequence[str]) -> None:
     """Raise for a model that did not go on from the start, or that is another one's copy."""
-    before = start.states[0]
     contents: dict[tuple[bytes, bytes], str] = {}
     for shard, name in zip(shards, names, strict=False):
-        state = shard.states[0]
-        rows, rows_before = int(state.counts[ROWS]), int(before.counts[ROWS])
-        if rows < rows_before or state.sums[LOG_EVIDENCE] > before.sums[LOG_EVIDENCE]:
-            raise ValueError(
-                f"{name} has learned {rows} rows and {common_name} {rows_before}, which {name} did "
-                f"not go on from; expected models that did"
-            )
-        if rows > rows_before:
-            content = content_of(state)
+        check_went_on(shard, start, name, names[-1])
+        if n_rows_of(shard) > n_rows_of(start):
+            content = content_of(shard.states[0])
             if content in contents:
                 raise ValueError(
                     f"{contents[content]} and {name} have learned the same rows; expected each row "

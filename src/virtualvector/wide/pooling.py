@@ -12,6 +12,7 @@ import numpy as np
 from virtualvector.features.pooling import other_scale
 from virtualvector.features.wide import WideEncoder
 from virtualvector.features.wide_pooling import WideSeen, pooled_wide_encoder
+from virtualvector.learners.ancestry import WentOn
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import (
@@ -43,6 +44,9 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
     start = None if common is None else given[-1]
     common_one = None if start is None else start._posterior
     posterior = _posterior([model._posterior for model in shards], common_one, called)
+    if start is not None:
+        for model, name in zip(shards, called, strict=False):
+            _check_went_on(model, start, WentOn(name, common_name))
     result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
     if hasattr(given[0], "feature_names_in_"):
@@ -71,6 +75,17 @@ def _posterior(
         tuple(others), _rates(mixtures, before, first.classes),
         _trust(mixtures, before, first.classes),
     )  # fmt: skip
+
+
+def _check_went_on(model: WideVVMClassifier, start: WideVVMClassifier, said: WentOn) -> None:
+    """Raise if less was counted than at the start."""
+    own, before = model._encoder, start._encoder
+    missing = [f"missing values of {name!r}" for name in before.names]
+    said.check_counts(own.missing.tolist(), before.missing.tolist(), missing)
+    known, at_start = model._posterior, start._posterior
+    if isinstance(known, Mixed) and isinstance(at_start, Mixed):
+        counted = ((each.classes, each.trust.counts) for each in (known, at_start))
+        said.check_rows_of_classes(*counted)
 
 
 def _rates(shards: Sequence[Mixed], start: Mixed | None, classes: Labels) -> Rates | None:
