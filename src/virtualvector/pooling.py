@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.learners import pooling as linear
 from virtualvector.wide import pooling as wide
 from virtualvector.wide.classifier import WideVVMClassifier
+
+_MOST_SHOWN = 6  # classes
 
 
 def pool(models: Sequence[Any], common: Any = None) -> Any:
@@ -71,9 +74,37 @@ def pool(models: Sequence[Any], common: Any = None) -> Any:
 
 def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name: str) -> Any:
     """Pool models, of whatever kind, that errors call by names."""
-    given = (*models, common)
+    kind = _kind((*models, common))
+    result = kind.pooled(models, common, names, common_name)
+    _warn_of_classes(models, names)
+    return result
+
+
+def _kind(given: Sequence[Any]) -> Any:
+    """Return the module for the most general model of all."""
     if any(isinstance(model, AutoVVMClassifier) for model in given):
-        return apart.pooled(models, common, names, common_name)
-    if any(isinstance(model, WideVVMClassifier) for model in given):
-        return wide.pooled(models, common, names, common_name)
-    return linear.pooled(models, common, names, common_name)
+        return apart
+    return wide if any(isinstance(model, WideVVMClassifier) for model in given) else linear
+
+
+def _warn_of_classes(models: Sequence[Any], names: Sequence[str]) -> None:
+    """Warn of a model that has no class in common with any other one."""
+    classes = [{*model.classes_.tolist()} for model in models]
+    for k, (own, name) in enumerate(zip(classes, names, strict=True)):
+        others = set().union(*classes[:k], *classes[k + 1 :])
+        if others and not own & others:
+            warnings.warn(
+                f"{name} has no class in common with the others: {_in_words(own)} and "
+                f"{_in_words(others)}. All of them are classes of the pooled model, which takes "
+                "them for different ones.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
+
+
+def _in_words(labels: set[Any]) -> str:
+    """Return some labels, sorted."""
+    shown = [repr(label) for label in sorted(labels)[:_MOST_SHOWN]]
+    more = len(labels) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -142,6 +142,46 @@ def test_models_of_vvm_learn_are_pooled_and_predict(vvm, folder):
     assert "north.vvm is of type VVMClassifier and others are of type AutoVVM" in done.err
 
 
+@pytest.fixture
+def of_classes(vvm, tmp_path):
+    """Learn a file of some classes, and return the name of the model."""
+
+    def learn(name, classes, *options):
+        rows, _ = table(len(name), 40)
+        lines = [f"{a},{b},{classes[k % len(classes)]}" for k, (a, b, _) in enumerate(rows)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["u,v,y", *lines]))
+        model = f"{name}.vvm"
+        done = vvm("learn", f"{name}.csv", "--model", model, "--label", "y", "-q", *options)
+        assert done.code == 0
+        return model
+
+    return learn
+
+
+def test_models_of_not_as_many_classes_are_refused_by_these_and_the_option_that_helps(
+    vvm, of_classes
+):
+    two, three = of_classes("two", ["no", "yes"]), of_classes("three", ["maybe", "no", "yes"])
+    done = vvm("pool", two, three, "--model", "x.vvm")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "two.vvm has the classes ['no', 'yes'] and three.vvm ['maybe', 'no', 'yes']" in done.err
+    assert "--classes of vvm learn" in done.err
+    declared = of_classes("two", ["no", "yes"], "--classes", "maybe,no,yes")
+    done = vvm("pool", declared, three, "--model", "x.vvm")
+    assert (done.code, "80 rows in all" in done.out) == (0, True)
+
+
+def test_models_without_a_class_in_common_are_pooled_with_a_note(vvm, of_classes):
+    one, other = of_classes("one", ["no", "yes"]), of_classes("other", ["blue", "red"])
+    done = vvm("pool", one, other, "--model", "all.vvm")
+    assert done.code == 0
+    assert (
+        "note: one.vvm has no class in common with the others: 'no', 'yes' and 'blue', 'red'."
+        in done.err
+    )
+    assert virtualvector.load("all.vvm").classes_.tolist() == ["blue", "no", "red", "yes"]
+
+
 def test_nobody_writes_a_model_that_is_being_learned(vvm, folder):
     with locked(folder / "all.vvm.run"):
         done = vvm("pool", "north.vvm", "south.vvm", "--model", "all.vvm")

@@ -113,7 +113,7 @@ def test_together_they_predict_better_than_each():
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (lambda: of_notes(100, 200, rank=2), "rank, .*: 20 and 2"),
+        (lambda: of_notes(100, 200, rank=2), "differ in rank: 20 and 2"),
         (lambda: of_notes(100, 200, margin_noise=0.5), "margin_noise: 1.0 and 0.5"),
         (
             lambda: WideVVMClassifier(n_hashed=SMALL).partial_fit(

@@ -31,7 +31,12 @@ from virtualvector.features.pooling import (
     places_among,
     pooled_encoder,
 )
-from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
+from virtualvector.learners.pooling import (
+    check_alike,
+    check_planned,
+    classes_of_all,
+    parameters_of_all,
+)
 from virtualvector.wide import pooling as wide
 
 # Parameters that change nothing of what is learned.
@@ -64,6 +69,8 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
         _check(model, name)
     for model, name in zip(given[1:], called[1:], strict=False):
         check_alike(_described(given[0]), _described(model), called[0], name)
+        planned = _planned(given[0]), _planned(model)
+        check_planned(*planned, (given[0], model), (called[0], name))
     known = [model._known for model in given[: len(models)]]
     start = _start(known) if common is None else given[-1]._known
     check_news(known, start, names, common_name, _columns(given[0]))
@@ -176,7 +183,6 @@ def _described(model: AutoVVMClassifier) -> dict[str, Any]:
     """Return all that has to be the same, by name."""
     columns = getattr(model, "feature_names_in_", None)
     committee, encoder = model._known
-    space = committee.feature_space
     left_out = (*_NO_PART_OF_IT, "categorical_features", "experts", "n_classes")
     parameters = model.get_params(deep=False)
     return {
@@ -186,9 +192,16 @@ def _described(model: AutoVVMClassifier) -> dict[str, Any]:
         "names of columns": None if columns is None else columns.tolist(),
         "kinds of columns": encoder.kinds,
         "experts": list(committee.at_start),
-        "budget, which depends on how many classes are declared": space.budget,
+    }
+
+
+def _planned(model: AutoVVMClassifier) -> dict[str, Any]:
+    """Return what depends on how many classes were expected, by name."""
+    space = model._committee.feature_space
+    return {
+        "budget": space.budget,
         "number of frequencies": space.n_frequencies,
-        "most statistics of a column": encoder.most_statistics,
+        "most statistics of a column": model._encoder.most_statistics,
     }
 
 

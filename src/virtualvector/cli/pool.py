@@ -74,7 +74,7 @@ def pool(
         start = None if common is None else persistence.read(common).model
         names = [printable(str(file)) for file in files]
         try:
-            with compilation_notice(), warnings.catch_warnings(record=True) as notes_of_scales:
+            with compilation_notice(), warnings.catch_warnings(record=True) as noted:
                 warnings.simplefilter("always", UserWarning)
                 result = pooled(models, start, names, printable(str(common)))
         except (ValueError, TypeError) as error:
@@ -85,7 +85,7 @@ def pool(
             notes["common"] = [common.name, start.n_seen_]
         old = make_room(model)
         persistence.save(result, model, about=notes)
-    for each in notes_of_scales:
+    for each in noted:
         say(f"note: {each.message}")
     if old is not None:
         say(f"{model}: the model that was there is kept as {old}.")

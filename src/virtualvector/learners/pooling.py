@@ -179,15 +179,32 @@ def check_alike(
     """Raise by the name of all that differs between what two models were told."""
     if found["kind"] != expected["kind"]:
         found, expected = {"kind": found["kind"]}, {"kind": expected["kind"]}
-    differing = [
+    differing = _differing(expected, found)
+    if differing:
+        raise ValueError(f"{name} and {other_name} differ in {differing}. Expected the same")
+
+
+def check_planned(
+    expected: dict[str, Any], found: dict[str, Any], models: tuple[Any, Any], names: tuple[str, str]
+) -> None:
+    """Raise for what differs between two models because not as many classes were planned for."""
+    differing = _differing(expected, found)
+    if differing:
+        one, other = (_shortly(model.classes_.tolist()) for model in models)
+        raise ValueError(
+            f"{names[0]} has the classes {one} and {names[1]} {other}; by how many were expected "
+            f"at the start they differ in {differing}. Expected the same classes, declared to all: "
+            "--classes of vvm learn; in Python, `classes` of partial_fit, or as many by `n_classes`"
+        )
+
+
+def _differing(expected: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return what differs, by name."""
+    return "; ".join(
         f"{key}: {_shortly(expected[key])} and {_shortly(found[key])}"
         for key in expected
         if found[key] != expected[key]
-    ]
-    if differing:
-        raise ValueError(
-            f"{name} and {other_name} differ in {'; '.join(differing)}. Expected the same"
-        )
+    )
 
 
 def _shortly(value: Any) -> str:

@@ -18,6 +18,7 @@ from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import (
     as_it_is,
     check_alike,
+    check_planned,
     parameters_of_all,
     posterior_of_all,
 )
@@ -40,6 +41,7 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
         return given[0]
     for model, name in zip(given[1:], called[1:], strict=False):
         check_alike(_described(given[0]), _described(model), called[0], name)
+        _check_planned(given[0], model, called[0], name)
     shards = given[: len(models)]
     start = None if common is None else given[-1]
     common_one = None if start is None else start._posterior
@@ -155,13 +157,27 @@ def _described(model: WideVVMClassifier) -> dict[str, Any]:
     return {
         "kind": type(model).__name__,
         **{k: v for k, v in parameters.items() if k not in left_out},
-        "rank, which depends on how many classes are declared": model.rank_,
-        "learners beside it, which depend on that, too": _beside(model._posterior),
         "number of columns": model.n_features_in_,
         "names of columns": list(encoder.names),
         "kinds of columns": list(encoder.kinds),
         "places of sparse rows": encoder.n_sparse,
     }
+
+
+def _check_planned(
+    one: WideVVMClassifier, other: WideVVMClassifier, name: str, other_name: str
+) -> None:
+    """Raise for models that differ in what memory was enough for, or in the rank that was said."""
+    if one.rank == other.rank:
+        check_planned(_planned(one), _planned(other), (one, other), (name, other_name))
+    else:
+        kind = {"kind": type(one).__name__}
+        check_alike(kind | _planned(one), kind | _planned(other), name, other_name)
+
+
+def _planned(model: WideVVMClassifier) -> dict[str, Any]:
+    """Return what depends on how many classes were expected, by name."""
+    return {"rank": model.rank_, "learners beside it": _beside(model._posterior)}
 
 
 def _beside(known: OneVsRest) -> list[Any]:
