@@ -171,6 +171,22 @@ def test_models_of_not_as_many_classes_are_refused_by_these_and_the_option_that_
     assert (done.code, "80 rows in all" in done.out) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--learner vvm --buffer-size 10", "differ in buffer_size of experts[0]: 30 and 10."),
+        ("--learner adf", "differ in buffer_size of experts[0]: 30 and 0."),
+        ("", "differ in number of experts: 1 and "),
+    ],
+)
+def test_learners_that_differ_are_refused_by_what_does(vvm, of_classes, options, words):
+    one = of_classes("one", ["no", "yes"], "--learner", "vvm")
+    other = of_classes("other", ["no", "yes"], *options.split())
+    done = vvm("pool", one, other, "--model", "x.vvm")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert words in done.err
+
+
 def test_models_without_a_class_in_common_are_pooled_with_a_note(vvm, of_classes):
     one, other = of_classes("one", ["no", "yes"]), of_classes("other", ["blue", "red"])
     done = vvm("pool", one, other, "--model", "all.vvm")

@@ -29,9 +29,9 @@ class WentOn:
     Examples
     --------
     >>> from virtualvector.learners.ancestry import WentOn
-    >>> WentOn("north", "start").check_counts([8, 3], [5, 4], ["rows of 'a'", "rows of 'b'"])
+    >>> WentOn("b", "a").check_counts([8, 3], [5, 4], ["dogs", "cats"])
     Traceback (most recent call last):
-    ValueError: north has 3 rows of 'b' and start 4, which north did not go on from; expected ...
+    ValueError: b has 3 cats and a 4, which b did not go on from; expected models that did
     """
 
     def __init__(self, name: str, common_name: str) -> None:

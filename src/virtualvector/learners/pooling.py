@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.learners.ancestry import WentOn, check_went_on, n_rows_of
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import pool as pool_states
@@ -24,6 +25,7 @@ Model = TypeVar("Model", bound=BayesianLinearClassifier)
 # Parameters that change nothing of what is learned: any order of rows will do.
 _NO_PART_OF_IT = ("shuffle", "random_state", "new_columns")
 _KINDS = {"text": "OUS", "number": "iuf", "truth value": "b", "time": "M", "duration": "m"}
+_LONG = "..."  # the end of a text that is shown in part
 
 
 def pooled(
@@ -201,15 +203,40 @@ def check_planned(
 def _differing(expected: dict[str, Any], found: dict[str, Any]) -> str:
     """Return what differs, by name."""
     return "; ".join(
-        f"{key}: {_shortly(expected[key])} and {_shortly(found[key])}"
+        _difference(key, expected[key], found[key])
         for key in expected
         if found[key] != expected[key]
     )
 
 
+def _difference(what: str, expected: Any, found: Any) -> str:
+    """Return how two values differ; of long ones, the first part that does.
+
+    Examples
+    --------
+    >>> from virtualvector.learners.expert import Expert
+    >>> from virtualvector.learners.pooling import _difference
+    >>> _difference("experts", [Expert(None, 1.0)], [Expert(None, 1.0, buffer_size=30)])
+    'buffer_size of experts[0]: 0 and 30'
+    >>> _difference("experts", [Expert(None, 1.0)], [Expert(None, 1.0), Expert(None, 2.0)])
+    'number of experts: 1 and 2'
+    """
+    short = _shortly(expected), _shortly(found)
+    if isinstance(expected, list) and isinstance(found, list) and _LONG in (s[-3:] for s in short):
+        if len(expected) != len(found):
+            return f"number of {what}: {len(expected)} and {len(found)}"
+        both = zip(expected, found, strict=True)
+        place, parts = next((k, parts) for k, parts in enumerate(both) if parts[0] != parts[1])
+        return _difference(f"{what}[{place}]", *parts)
+    if isinstance(expected, Expert) and isinstance(found, Expert):
+        field = next(f for f in expected._fields if getattr(expected, f) != getattr(found, f))
+        return _difference(f"{field} of {what}", getattr(expected, field), getattr(found, field))
+    return f"{what}: {short[0]} and {short[1]}"
+
+
 def _shortly(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= 60 else f"{text[:57]}{_LONG}"
 
 
 def _check_news(shards: Sequence[OneVsRest], start: OneVsRest, names: Sequence[str]) -> None:
