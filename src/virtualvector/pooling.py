@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from virtualvector.auto import apart
 from virtualvector.auto.classifier import AutoVVMClassifier
@@ -15,7 +17,7 @@ from virtualvector.wide.classifier import WideVVMClassifier
 _MOST_SHOWN = 6  # classes
 
 
-def pool(models: Sequence[Any], common: Any = None) -> Any:
+def pool(models: Iterable[Any], common: Any = None) -> Any:
     """Return one model of what several have learned apart, from rows of their own.
 
     Hospitals, branches or phones each learn a model and share that, but no row. What each has
@@ -34,7 +36,7 @@ def pool(models: Sequence[Any], common: Any = None) -> Any:
 
     Parameters
     ----------
-    models : sequence of estimators
+    models : iterable of estimators
         All of one kind, with the same parameters and columns, without a half-life; ``shuffle`` and,
         except for `AutoVVMClassifier`, ``random_state`` may differ. Classes that were not declared
         may have come to some only: the others know them as classes that did not come. No row may
@@ -55,6 +57,8 @@ def pool(models: Sequence[Any], common: Any = None) -> Any:
     ------
     ValueError
         If the models do not fit together; the message says what differs.
+    TypeError
+        If something else than models, in a list or the like, was given.
 
     Examples
     --------
@@ -69,7 +73,22 @@ def pool(models: Sequence[Any], common: Any = None) -> Any:
     >>> [round(model.score(X[3000:], y[3000:]), 3) for model in (here, there, both)]
     [0.923, 0.926, 0.93]
     """
-    return pooled(models, common, [f"model {k}" for k in range(len(models))], "common")
+    given = _listed(models)
+    return pooled(given, common, [f"model {k}" for k in range(len(given))], "common")
+
+
+def _listed(models: Any) -> list[Any]:
+    """Return models as a list, from whatever they are in."""
+    if isinstance(models, BaseEstimator):
+        raise TypeError(
+            f"found a single {type(models).__name__}; expected a list of models, as in pool([a, b])"
+        )
+    if not isinstance(models, Iterable) or isinstance(models, str | bytes | Mapping):
+        raise TypeError(
+            f"found {type(models).__name__} in place of models; expected a list of them, as in "
+            "pool([a, b])"
+        )
+    return list(models)
 
 
 def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name: str) -> Any:

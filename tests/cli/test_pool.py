@@ -120,6 +120,16 @@ def test_what_cannot_be_pooled_is_told_in_one_line(vvm, folder, arguments, words
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_broken_file_is_named_as_it_was_given(vvm, folder):
+    for place in ("north", "south"):
+        (folder / place).mkdir()
+        (folder / f"{place}.vvm").rename(folder / place / "m.vvm")
+    (folder / "south/m.vvm").write_bytes((folder / "south/m.vvm").read_bytes()[:-9])
+    done = vvm("pool", "north/m.vvm", "south/m.vvm", "--model", "x.vvm")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith("vvm: south/m.vvm: found contents that do not match their checksum")
+
+
 def test_models_of_vvm_learn_are_pooled_and_predict(vvm, folder):
     for k, name in enumerate(("east", "west", "far")):
         rows, labels = table(k, 300)

@@ -182,3 +182,27 @@ def test_kept_rows_that_the_common_one_never_had_tell_that_it_is_no_ancestor():
         heirs = [copy(start).partial_fit(*rows_and_labels(seed, 15)) for seed in (2, 3, 4)]
         later = copy(pool(heirs[:2], start)).partial_fit(*rows_and_labels(5, 15))
         assert pool([later, heirs[2]], start).n_seen_ == 80
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "found NoneType in place of models; expected a list of them"),
+        ("north.vvm", "found str in place of models"),
+        ({"north": None}, "found dict in place of models"),
+        (VVMClassifier(), r"found a single VVMClassifier; expected a list of models, as in pool\("),
+        (["north.vvm"], "model 0 is of type str, which cannot be pooled"),
+        ([None], "model 0 is of type NoneType, which cannot be pooled"),
+    ],
+)
+def test_what_is_no_list_of_models_is_told(given, words):
+    with pytest.raises(TypeError, match=words):
+        pool(given)
+
+
+def test_models_come_in_anything_that_has_them_one_after_the_other():
+    models = [learned(ADFClassifier, seed, 30) for seed in range(2)]
+    array = np.empty(2, object)
+    array[:] = models
+    for given in (tuple(models), (model for model in models), array, iter(models)):
+        assert pool(given).n_seen_ == 60

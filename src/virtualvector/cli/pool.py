@@ -11,6 +11,7 @@ import typer
 from virtualvector.cli.errors import say
 from virtualvector.cli.options import JsonOption
 from virtualvector.escaping import counted, in_a_list, printable
+from virtualvector.persistence.errors import BadModelFile
 from virtualvector.streams.bad_input import BadInput
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def pool(
     check_outputs([], [("--model", model), ("--json", json)], models=read)
     with marking(model) as marks:
         _check_no_run(model, marks)
-        models = [persistence.read(file).model for file in files]
-        start = None if common is None else persistence.read(common).model
+        models = [_read(file) for file in files]
+        start = None if common is None else _read(common)
         names = [printable(str(file)) for file in files]
         try:
             with compilation_notice(), warnings.catch_warnings(record=True) as noted:
@@ -98,6 +99,16 @@ def pool(
             "classes": class_texts(result).tolist(),
         }
         write_json(facts | notes, json)
+
+
+def _read(file: Path) -> Any:
+    """Return the model of a file; of several with the same name, the folder tells which is bad."""
+    from virtualvector import persistence
+
+    try:
+        return persistence.read(file).model
+    except BadModelFile as error:
+        raise BadModelFile(f"{file}{str(error).removeprefix(file.name)}") from error
 
 
 def described(about: dict[str, Any] | None) -> str | None:
