@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -29,10 +30,9 @@ pytestmark = pytest.mark.processes
 RUN = [sys.executable, "-m", "distributed.cli"]
 
 
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory):
-    """Start a scheduler and two workers, as Dask's own commands do."""
-    folder = tmp_path_factory.mktemp("cluster")
+@contextmanager
+def cluster_of_processes(folder):
+    """Start a scheduler and two workers, as Dask's own commands do; give both processes."""
     file = folder / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     begin = [f"{RUN[2]}.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
@@ -44,11 +44,19 @@ def scheduler(tmp_path_factory):
     try:
         with Client(scheduler_file=str(file), timeout="60s") as client:
             client.wait_for_workers(2, timeout=120)
-            yield client.scheduler.address
+            address = client.scheduler.address
+        yield address, *started
     finally:
         for each in reversed(started):
             each.terminate()
             each.wait()
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """Start a cluster of processes, and return its address."""
+    with cluster_of_processes(tmp_path_factory.mktemp("cluster")) as (address, *_):
+        yield address
 
 
 @pytest.fixture(scope="module")
