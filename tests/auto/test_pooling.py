@@ -127,12 +127,27 @@ def test_classes_that_only_some_have_seen_are_known_to_all():
     assert both.score(rows, labels) > 0.7
 
 
+@pytest.mark.filterwarnings("ignore:model . has 'x")
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_committee_that_was_told_all_classes_is_pooled_with_one_that_has_seen_some(order):
+    told = {"experts": FEW, "n_frequencies": 10, "n_classes": 3}
+    some = AutoVVMClassifier(**told).partial_fit(*table(0, 200))
+    declared = AutoVVMClassifier(**told).partial_fit(*table(1, 200, 3), ["a", "b", "c"])
+    both = pool([some, declared][::order])
+    assert both.classes_.tolist() == ["a", "b", "c"]
+    assert not both.takes_new_classes_
+
+
 @pytest.mark.parametrize(
     ("other", "words"),
     [
         (lambda: learned(1, budget=1e6), "model 0 and model 1 differ in budget: None and 10000"),
         (lambda: learned(1, random_state=3), "differ in random_state: 0 and 3"),
-        (lambda: learned(1, experts=FEW[:2]), "differ in experts: "),
+        (lambda: learned(1, experts=FEW[:2]), "differ in number of experts: 3 and 2"),
+        (
+            lambda: learned(1, experts=[*FEW[:2], FEW[2]._replace(margin_noise=0.7)]),
+            r"differ in margin_noise of experts\[2\]: 0.1 and 0.7",
+        ),
         (lambda: learned(1, scale=False), "differ in scale: True and False"),
         (lambda: ADFClassifier().partial_fit(*table(1, 50)), "model 1 is of type ADFClassifier"),
         (lambda: learned(0), "model 0 and model 1 have learned the same rows"),
@@ -145,6 +160,17 @@ def test_classes_that_only_some_have_seen_are_known_to_all():
 def test_committees_that_do_not_fit_are_refused_by_what_differs(other, words):
     with pytest.raises(ValueError, match=words):
         pool([learned(0), other()])
+
+
+def test_long_lists_of_columns_are_told_apart_by_the_first_that_differs():
+    rows, labels = table(0, 60)
+    names = [f"a column with quite a long name, number {k}" for k in range(4)]
+    models = [
+        AutoVVMClassifier(experts=FEW).partial_fit(dict(zip(each, rows.T, strict=True)), labels)
+        for each in (names, [*names[:3], "other"])
+    ]
+    with pytest.raises(ValueError, match=r"differ in names of columns\[3\]: 'a .* 3' and 'other'"):
+        pool(models)
 
 
 def test_a_committee_that_has_not_gone_on_from_the_common_one_is_refused():

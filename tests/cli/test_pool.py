@@ -105,7 +105,8 @@ def test_a_model_that_is_replaced_is_kept(vvm, folder):
         ),
         ("north.vvm adf.vvm --model x.vvm", "differ in kind: 'VVMClassifier' and 'ADFClassifier'"),
         ("north.vvm south.vvm north.vvm --model x.vvm", "have learned the same rows"),
-        ("north.vvm start.vvm --common south.vvm --model x.vvm", "start.vvm has learned 50 rows"),
+        ("start.vvm --common south.vvm --model x.vvm", "start.vvm has learned 50 rows and south"),
+        ("north.vvm --common south.vvm --model x.vvm", "100 rows and south.vvm as many, but other"),
         ("fading.vvm fading2.vvm --model x.vvm", "found half_life = 30; expected none"),
         ("north.vvm south.vvm --model rows.csv", "rows.csv: .* It is not replaced"),
     ],
@@ -117,6 +118,16 @@ def test_what_cannot_be_pooled_is_told_in_one_line(vvm, folder, arguments, words
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert re.search(words, done.err)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_broken_file_is_named_as_it_was_given(vvm, folder):
+    for place in ("north", "south"):
+        (folder / place).mkdir()
+        (folder / f"{place}.vvm").rename(folder / place / "m.vvm")
+    (folder / "south/m.vvm").write_bytes((folder / "south/m.vvm").read_bytes()[:-9])
+    done = vvm("pool", "north/m.vvm", "south/m.vvm", "--model", "x.vvm")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith("vvm: south/m.vvm: found contents that do not match their checksum")
 
 
 def test_models_of_vvm_learn_are_pooled_and_predict(vvm, folder):
@@ -139,6 +150,62 @@ def test_models_of_vvm_learn_are_pooled_and_predict(vvm, folder):
     done = vvm("pool", "north.vvm", "east.vvm", "--model", "x.vvm")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "north.vvm is of type VVMClassifier and others are of type AutoVVM" in done.err
+
+
+@pytest.fixture
+def of_classes(vvm, tmp_path):
+    """Learn a file of some classes, and return the name of the model."""
+
+    def learn(name, classes, *options):
+        rows, _ = table(len(name), 40)
+        lines = [f"{a},{b},{classes[k % len(classes)]}" for k, (a, b, _) in enumerate(rows)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["u,v,y", *lines]))
+        model = f"{name}.vvm"
+        done = vvm("learn", f"{name}.csv", "--model", model, "--label", "y", "-q", *options)
+        assert done.code == 0
+        return model
+
+    return learn
+
+
+def test_models_of_not_as_many_classes_are_refused_by_these_and_the_option_that_helps(
+    vvm, of_classes
+):
+    two, three = of_classes("two", ["no", "yes"]), of_classes("three", ["maybe", "no", "yes"])
+    done = vvm("pool", two, three, "--model", "x.vvm")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "two.vvm has the classes ['no', 'yes'] and three.vvm ['maybe', 'no', 'yes']" in done.err
+    assert "--classes of vvm learn" in done.err
+    declared = of_classes("two", ["no", "yes"], "--classes", "maybe,no,yes")
+    done = vvm("pool", declared, three, "--model", "x.vvm")
+    assert (done.code, "80 rows in all" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--learner vvm --buffer-size 10", "differ in buffer_size of experts[0]: 30 and 10."),
+        ("--learner adf", "differ in buffer_size of experts[0]: 30 and 0."),
+        ("", "differ in number of experts: 1 and "),
+    ],
+)
+def test_learners_that_differ_are_refused_by_what_does(vvm, of_classes, options, words):
+    one = of_classes("one", ["no", "yes"], "--learner", "vvm")
+    other = of_classes("other", ["no", "yes"], *options.split())
+    done = vvm("pool", one, other, "--model", "x.vvm")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert words in done.err
+
+
+def test_models_without_a_class_in_common_are_pooled_with_a_note(vvm, of_classes):
+    one, other = of_classes("one", ["no", "yes"]), of_classes("other", ["blue", "red"])
+    done = vvm("pool", one, other, "--model", "all.vvm")
+    assert done.code == 0
+    assert (
+        "note: one.vvm has no class in common with the others: 'no', 'yes' and 'blue', 'red'."
+        in done.err
+    )
+    assert virtualvector.load("all.vvm").classes_.tolist() == ["blue", "no", "red", "yes"]
 
 
 def test_nobody_writes_a_model_that_is_being_learned(vvm, folder):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -29,10 +30,9 @@ pytestmark = pytest.mark.processes
 RUN = [sys.executable, "-m", "distributed.cli"]
 
 
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory):
-    """Start a scheduler and two workers, as Dask's own commands do."""
-    folder = tmp_path_factory.mktemp("cluster")
+@contextmanager
+def cluster_of_processes(folder):
+    """Start a scheduler and two workers, as Dask's own commands do; give both processes."""
     file = folder / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     begin = [f"{RUN[2]}.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
@@ -44,11 +44,19 @@ def scheduler(tmp_path_factory):
     try:
         with Client(scheduler_file=str(file), timeout="60s") as client:
             client.wait_for_workers(2, timeout=120)
-            yield client.scheduler.address
+            address = client.scheduler.address
+        yield address, *started
     finally:
         for each in reversed(started):
             each.terminate()
             each.wait()
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """Start a cluster of processes, and return its address."""
+    with cluster_of_processes(tmp_path_factory.mktemp("cluster")) as (address, *_):
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +257,8 @@ def test_workers_of_other_versions_are_refused_at_the_start(vvm, here, tmp_path,
         ("--shards 3", "--shards: expected --workers or --scheduler"),
         ("--workers 2 --shuffle", "--shuffle reads all rows at one place"),
         ("--workers 2 --passes 2", "--passes: a cluster learns in one"),
+        ("--workers 2 --learner vvm --half-life 9", "--half-life: what each worker forgets"),
+        ("--scheduler tcp://x:1 --learner adf --half-life 9", "--half-life: what each worker"),
         ("--scheduler 127.0.0.1:1", "--scheduler 127.0.0.1:1: found nobody there"),
         ("--scheduler nonsense://x", "--scheduler nonsense://x: found nobody there"),
     ],
@@ -271,6 +281,17 @@ def test_a_run_goes_on_as_it_began(vvm, here, expected, tmp_path):
     done = vvm("learn", "rows.csv", "--model", "local.vvm", "--resume", "--scheduler", here)
     assert "the run began without them, on one machine" in done.err.splitlines()[-1]
     assert vvm("learn", "-", "--workers", 1).code == 2
+
+
+def test_a_model_that_forgets_is_not_shared_among_workers(vvm, tmp_path):
+    table(tmp_path, n=20)
+    run = ("learn", "rows.csv", "--model", "m.vvm", "-q")
+    assert vvm(*run, "--learner", "adf", "--half-life", 9).code == 0
+    before = (tmp_path / "m.vvm").read_bytes()
+    done = vvm(*run, "--append", "--workers", 1)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "the model was begun with a --half-life" in done.err
+    assert (tmp_path / "m.vvm").read_bytes() == before
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Models that were learned apart, as one."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,58 @@ def test_what_cannot_be_a_product_is_refused():
         pool([one, AutoVVMClassifier()])
     with pytest.raises(TypeError, match="model 1 is of type SOGPClassifier, which cannot be"):
         pool([one, SOGPClassifier()])
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_model_with_as_many_rows_as_the_common_one_has_to_be_the_same(kind):
+    one, common = learned(kind, 0), learned(kind, 1)
+    with pytest.raises(ValueError, match="model 0 has learned 60 rows and common as many, but"):
+        pool([one, learned(kind, 1)], common)
+    assert pool([learned(kind, 1), learned(kind, 1)], common).n_seen_ == 60
+    assert pool([learned(kind, 1), copy(common)], common).n_seen_ == 60
+
+
+def test_a_common_one_that_is_no_ancestor_is_refused_by_what_is_less_than_it_has():
+    rows, labels = rows_and_labels(5, 40)
+    sure = VVMClassifier(margin_noise=0.5).partial_fit(3.0 * rows, labels)
+    unsure = VVMClassifier(margin_noise=0.5).partial_fit(3.0 * rows[:30], np.roll(labels, 1)[:30])
+    with pytest.raises(ValueError, match=r"model 0 has a log evidence of -.* and common of -"):
+        pool([sure], unsure)
+    with pytest.raises(ValueError, match=r"has the classes \['a', 'b'\] and common also \['c'\]"):
+        pool([learned(VVMClassifier, 0)], learned(VVMClassifier, 1, 20, 3))
+
+
+def test_kept_rows_that_the_common_one_never_had_tell_that_it_is_no_ancestor():
+    """But not that of others, who may have let go of all that would tell."""
+    other, common = learned(EPClassifier, 0, 90), learned(EPClassifier, 1, 8)
+    with pytest.raises(ValueError, match="model 0 has kept one of its first 8 rows and common oth"):
+        pool([other], common)
+    for kind in ALL:  # whose own heirs are taken, also those of a pooled one
+        start = learned(kind, 1, 20)
+        heirs = [copy(start).partial_fit(*rows_and_labels(seed, 15)) for seed in (2, 3, 4)]
+        later = copy(pool(heirs[:2], start)).partial_fit(*rows_and_labels(5, 15))
+        assert pool([later, heirs[2]], start).n_seen_ == 80
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "found NoneType in place of models; expected a list of them"),
+        ("north.vvm", "found str in place of models"),
+        ({"north": None}, "found dict in place of models"),
+        (VVMClassifier(), r"found a single VVMClassifier; expected a list of models, as in pool\("),
+        (["north.vvm"], "model 0 is of type str, which cannot be pooled"),
+        ([None], "model 0 is of type NoneType, which cannot be pooled"),
+    ],
+)
+def test_what_is_no_list_of_models_is_told(given, words):
+    with pytest.raises(TypeError, match=words):
+        pool(given)
+
+
+def test_models_come_in_anything_that_has_them_one_after_the_other():
+    models = [learned(ADFClassifier, seed, 30) for seed in range(2)]
+    array = np.empty(2, object)
+    array[:] = models
+    for given in (tuple(models), (model for model in models), array, iter(models)):
+        assert pool(given).n_seen_ == 60

@@ -113,7 +113,7 @@ def test_together_they_predict_better_than_each():
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (lambda: of_notes(100, 200, rank=2), "rank, .*: 20 and 2"),
+        (lambda: of_notes(100, 200, rank=2), "differ in rank: 20 and 2"),
         (lambda: of_notes(100, 200, margin_noise=0.5), "margin_noise: 1.0 and 0.5"),
         (
             lambda: WideVVMClassifier(n_hashed=SMALL).partial_fit(
@@ -197,3 +197,15 @@ def test_rates_of_shards_add_up_and_what_all_have_counted_counts_once():
     found, expected = both._posterior.rates, one._posterior.rates
     np.testing.assert_array_equal(found.counts, expected.counts)
     np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+def test_what_a_wide_model_has_less_of_than_the_common_one_is_named():
+    table, _ = notes(60)
+    common = WideVVMClassifier(text_features=["note"], n_hashed=SMALL)
+    common.partial_fit(table, ["bad", "good", *["bad"] * 58])
+    with pytest.raises(ValueError, match=r"model 0 has \d+ rows of the class 'bad' and common 5"):
+        pool([of_notes(0, 70)], common)
+    gaps = WideVVMClassifier(text_features=["note"], n_hashed=SMALL)
+    gaps.partial_fit(table[:5].assign(price=np.nan), ["bad"] * 5)
+    with pytest.raises(ValueError, match="model 0 has 0 missing values of 'price' and common 5,"):
+        pool([of_notes(0, 70)], gaps)

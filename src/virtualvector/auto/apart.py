@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from virtualvector.auto.alignment import (
@@ -18,6 +16,7 @@ from virtualvector.auto.alignment import (
     sees_by_place,
     without_forgetful,
 )
+from virtualvector.auto.ancestry import check_news, content_of
 from virtualvector.auto.classifier import AutoVVMClassifier
 from virtualvector.auto.committee import Committee
 from virtualvector.auto.online import Known
@@ -32,7 +31,12 @@ from virtualvector.features.pooling import (
     places_among,
     pooled_encoder,
 )
-from virtualvector.learners.pooling import check_alike, classes_of_all, parameters_of_all
+from virtualvector.learners.pooling import (
+    check_alike,
+    check_planned,
+    classes_of_all,
+    parameters_of_all,
+)
 from virtualvector.wide import pooling as wide
 
 # Parameters that change nothing of what is learned.
@@ -65,9 +69,11 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
         _check(model, name)
     for model, name in zip(given[1:], called[1:], strict=False):
         check_alike(_described(given[0]), _described(model), called[0], name)
+        planned = _planned(given[0]), _planned(model)
+        check_planned(*planned, (given[0], model), (called[0], name))
     known = [model._known for model in given[: len(models)]]
     start = _start(known) if common is None else given[-1]._known
-    _check_news(known, start, names, common_name)
+    check_news(known, start, names, common_name, _columns(given[0]))
     if given[0]._sketch is not None:  # inputs share weights by their places
         _check_inputs([each.encoder for each in known], names, given[0])
     result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
@@ -94,7 +100,7 @@ def _together(
     known: Sequence[Known], start: Known, names: Sequence[str], model: AutoVVMClassifier
 ) -> Known:
     """Return what several know together, of the classes of all."""
-    order = sorted(range(len(known)), key=lambda k: _content(known[k]))
+    order = sorted(range(len(known)), key=lambda k: content_of(known[k]))
     order.sort(key=lambda k: -_n_alike(known, known[k]))  # inputs are those of the first one
     known, names = [known[k] for k in order], [names[k] for k in order]
     all_ = [start.committee, *(each.committee for each in known)]
@@ -177,7 +183,6 @@ def _described(model: AutoVVMClassifier) -> dict[str, Any]:
     """Return all that has to be the same, by name."""
     columns = getattr(model, "feature_names_in_", None)
     committee, encoder = model._known
-    space = committee.feature_space
     left_out = (*_NO_PART_OF_IT, "categorical_features", "experts", "n_classes")
     parameters = model.get_params(deep=False)
     return {
@@ -187,59 +192,28 @@ def _described(model: AutoVVMClassifier) -> dict[str, Any]:
         "names of columns": None if columns is None else columns.tolist(),
         "kinds of columns": encoder.kinds,
         "experts": list(committee.at_start),
-        "budget, which depends on how many classes are declared": space.budget,
-        "number of frequencies": space.n_frequencies,
-        "most statistics of a column": encoder.most_statistics,
     }
 
 
-def _check_news(
-    known: Sequence[Known], start: Known, names: Sequence[str], common_name: str
-) -> None:
-    """Raise for a model that did not go on from the start, or that is another one's copy."""
-    before = start.committee
-    n_before = len(before.experts)
-    contents: dict[bytes, str] = {}
-    for each, name in zip(known, names, strict=True):
-        committee = each.committee
-        if committee.calm_since != before.calm_since:
-            raise ValueError(
-                f"{name} has begun anew at row {committee.calm_since:,}, because its stream had "
-                "changed; expected models whose stream did not"
-            )
-        went_on = committee.experts[:n_before] == before.experts and np.all(
-            committee.evidence[:n_before] <= before.evidence
-        )
-        if committee.n_rows < before.n_rows or not went_on:
-            raise ValueError(
-                f"{name} has learned {committee.n_rows} rows and {common_name} {before.n_rows}, "
-                f"which {name} did not go on from; expected models that did"
-            )
-        if committee.n_rows > before.n_rows:
-            content = _content(each)
-            if content in contents:
-                raise ValueError(
-                    f"{contents[content]} and {name} have learned the same rows; expected each row "
-                    "in one only"
-                )
-            contents[content] = name
+def _planned(model: AutoVVMClassifier) -> dict[str, Any]:
+    """Return what depends on how many classes were expected, by name."""
+    space = model._committee.feature_space
+    return {
+        "budget": space.budget,
+        "number of frequencies": space.n_frequencies,
+        "most statistics of a column": model._encoder.most_statistics,
+    }
 
 
-def _content(known: Known) -> bytes:
-    """Return a digest of what has been learned."""
-    committee, encoder = known
-    numbers = (committee.evidence, committee.weights, committee.corrections, *committee.pool)
-    columns = (encoder.means, encoder.squares, encoder.missing)
-    digest = hashlib.sha256(str(committee.n_rows).encode())
-    for array in (*numbers, *columns):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.digest()
+def _columns(model: Any) -> list[str]:
+    """Return what columns are called, if only by their places."""
+    places = [f"x{k}" for k in range(model.n_features_in_)]
+    return list(getattr(model, "feature_names_in_", places))
 
 
 def _check_inputs(encoders: Sequence[Encoder], names: Sequence[str], model: Any) -> None:
     """Raise if an input is one category in one model and another one elsewhere."""
-    places = [f"x{k}" for k in range(model.n_features_in_)]
-    columns = list(getattr(model, "feature_names_in_", places))
+    columns = _columns(model)
     most = max(range(len(encoders)), key=lambda k: encoders[k].n_inputs)
     for encoder, name in zip(encoders, names, strict=False):
         if begins_like(encoder, encoders[most]):
@@ -258,8 +232,7 @@ def _warn_of_scales(
     known: Sequence[Known], together: Encoder, names: Sequence[str], model: Any
 ) -> None:
     """Warn if a column is on quite another scale in one model than in all together."""
-    places = [f"x{k}" for k in range(model.n_features_in_)]
-    labels = together.labels(list(getattr(model, "feature_names_in_", places)))
+    labels = together.labels(_columns(model))
     for each, name in zip(known, names, strict=True):
         note = other_scale(each.encoder, together, labels)
         if note is not None:

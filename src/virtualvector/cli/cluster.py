@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.resource_tracker import ensure_running
 from time import monotonic
 from typing import Any
 
 import dask
 from distributed import Client, KilledWorker, LocalCluster
+from distributed.utils import LoopRunner
 
 from virtualvector.cli.cluster_options import OnCluster
 from virtualvector.dask.cluster import ClusterLost, WrongWorker, client_for, noticing_loss
@@ -30,7 +33,9 @@ def connected(cluster: OnCluster) -> Iterator[Client]:
     if cluster.scheduler is None:
         with (
             dask.config.set(lean_settings()),
+            _loop_that_starts_the_deaf() as loop,
             LocalCluster(
+                loop=loop,
                 n_workers=cluster.workers,
                 threads_per_worker=1,
                 dashboard_address=":0",
@@ -49,6 +54,26 @@ def connected(cluster: OnCluster) -> Iterator[Client]:
         ) from error
     with client:
         yield _checked(client)
+
+
+@contextmanager
+def _loop_that_starts_the_deaf() -> Iterator[Any]:
+    """Run an event loop whose processes do not hear an interrupt, whenever they are started.
+
+    Ctrl-C is for all processes of a terminal, but it is for this one to say what is kept, and to
+    end the others. What is blocked for who starts a thread, or a process, is blocked for that.
+    """
+    ensure_running()  # which lets its thread hear it again, until Python 3.12
+    runner = LoopRunner()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
 
 
 def silence_logs() -> None:

@@ -154,7 +154,13 @@ class Spreading(NamedTuple):
         ),
     ] = None
 
-    def check(self, source: list[str], shuffle: bool | None, passes: int | None) -> None:
+    def check(
+        self,
+        source: list[str],
+        shuffle: bool | None,
+        passes: int | None,
+        half_life: float | None,
+    ) -> None:
         """Raise for options that do not go together."""
         cluster = OnCluster(self.workers, self.scheduler)
         cluster.check(source)
@@ -169,6 +175,11 @@ class Spreading(NamedTuple):
             )
         if (passes or 1) > 1:
             raise typer.BadParameter("--passes: a cluster learns in one; expected --passes 1.")
+        if half_life is not None:
+            raise typer.BadParameter(
+                "--half-life: what each worker forgets of what all have in common cannot be put "
+                "together; expected neither --workers nor --scheduler with it."
+            )
 
 
 @takes_groups
@@ -214,7 +225,7 @@ def learn(
         _learn_store(source, files, others)
         return
     files.check(source, passing.passes)
-    spreading.check(source, shuffle, passing.passes)
+    spreading.check(source, shuffle, passing.passes, choice.half_life)
     written = (("--model", files.model), ("--report", files.report), ("--json", json))
     check_outputs(source, written, reading.format)
     choice.check()  # wrong combinations are found before anything is read

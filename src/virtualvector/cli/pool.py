@@ -11,6 +11,7 @@ import typer
 from virtualvector.cli.errors import say
 from virtualvector.cli.options import JsonOption
 from virtualvector.escaping import counted, in_a_list, printable
+from virtualvector.persistence.errors import BadModelFile
 from virtualvector.streams.bad_input import BadInput
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ def pool(
     check_outputs([], [("--model", model), ("--json", json)], models=read)
     with marking(model) as marks:
         _check_no_run(model, marks)
-        models = [persistence.read(file).model for file in files]
-        start = None if common is None else persistence.read(common).model
+        models = [_read(file) for file in files]
+        start = None if common is None else _read(common)
         names = [printable(str(file)) for file in files]
         try:
-            with compilation_notice(), warnings.catch_warnings(record=True) as notes_of_scales:
+            with compilation_notice(), warnings.catch_warnings(record=True) as noted:
                 warnings.simplefilter("always", UserWarning)
                 result = pooled(models, start, names, printable(str(common)))
         except (ValueError, TypeError) as error:
@@ -85,7 +86,7 @@ def pool(
             notes["common"] = [common.name, start.n_seen_]
         old = make_room(model)
         persistence.save(result, model, about=notes)
-    for each in notes_of_scales:
+    for each in noted:
         say(f"note: {each.message}")
     if old is not None:
         say(f"{model}: the model that was there is kept as {old}.")
@@ -98,6 +99,16 @@ def pool(
             "classes": class_texts(result).tolist(),
         }
         write_json(facts | notes, json)
+
+
+def _read(file: Path) -> Any:
+    """Return the model of a file; of several with the same name, the folder tells which is bad."""
+    from virtualvector import persistence
+
+    try:
+        return persistence.read(file).model
+    except BadModelFile as error:
+        raise BadModelFile(f"{file}{str(error).removeprefix(file.name)}") from error
 
 
 def described(about: dict[str, Any] | None) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from virtualvector import WideVVMClassifier
+from virtualvector import AutoVVMClassifier, Expert, WideVVMClassifier
 from virtualvector.cli.checkpoint import Checkpoint, ModelFile
 from virtualvector.cli.cluster_options import OnCluster, needing_dask
 from virtualvector.cli.console import compilation_notice, live
@@ -210,17 +210,31 @@ def _first(start: Start, reader: Reader | ShuffledReader, handling: Handling) ->
     label = str(reader.label)
     options = start.options._replace(label=label, shards=_shards(start, handling))
     if start.before is not None:
+        if options.shards is not None:
+            _check_can_be_shared(start.before.progress.model)
         return start.before._replace(label=label, options=options)
     declared = tuple(sorted(options.classes or reader.classes or ()))
     n_classes = len(declared or reader.first_classes)
     missing = options.missing or None
     model = start.choice.model(reader.columns, n_classes, options.seed or 0, missing)
-    if options.shards is not None and isinstance(model, WideVVMClassifier):
+    if options.shards is not None:
+        _check_can_be_shared(model)
+    return Checkpoint(Progress(model, Tally(declared)), label, reader.columns, options)
+
+
+def _check_can_be_shared(model: AutoVVMClassifier | WideVVMClassifier) -> None:
+    """Raise for a model that workers cannot go on with side by side."""
+    if isinstance(model, WideVVMClassifier):
         raise BadInput(
             "--workers and --scheduler: a covariance of low rank, as texts and sparse rows have, "
             "is learned on one machine; expected neither."
         )
-    return Checkpoint(Progress(model, Tally(declared)), label, reader.columns, options)
+    experts = () if model.experts is None else model.experts
+    if any(Expert(*each).half_life is not None for each in experts):
+        raise BadInput(
+            "--workers and --scheduler: the model was begun with a --half-life, and what workers "
+            "forget apart cannot be put together; expected neither."
+        )
 
 
 def _saving(model: Path | None, before: Checkpoint) -> Callable[[Progress], None] | None:

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from virtualvector.learners.ancestry import WentOn, check_went_on, n_rows_of
 from virtualvector.learners.base import BayesianLinearClassifier
+from virtualvector.learners.expert import Expert
 from virtualvector.learners.hedge import Hedged
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.posterior import pool as pool_states
 from virtualvector.posterior.pooling import content_of
-from virtualvector.posterior.state import LOG_EVIDENCE, ROWS
 from virtualvector.types import Labels
 
 Model = TypeVar("Model", bound=BayesianLinearClassifier)
@@ -24,6 +25,7 @@ Model = TypeVar("Model", bound=BayesianLinearClassifier)
 # Parameters that change nothing of what is learned: any order of rows will do.
 _NO_PART_OF_IT = ("shuffle", "random_state", "new_columns")
 _KINDS = {"text": "OUS", "number": "iuf", "truth value": "b", "time": "M", "duration": "m"}
+_LONG = "..."  # the end of a text that is shown in part
 
 
 def pooled(
@@ -42,7 +44,7 @@ def pooled(
         check_alike(_described(given[0]), _described(model), names[0], name)
     shards = [model._posterior for model in given[: len(models)]]
     start = None if common is None else given[-1]._posterior
-    learned = posterior_of_all(shards, start, [*names, common_name])
+    learned = posterior_of_all(shards, start, [*names[: len(models)], common_name])
     result: Model = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
     if hasattr(given[0], "feature_names_in_"):
@@ -64,9 +66,12 @@ def posterior_of_all(
     """
     given = [*shards, *(() if common is None else (common,))]
     posteriors = _of_same_classes(given, names[: len(given)])
+    if common is not None:
+        for shard, name in zip(shards, names, strict=False):
+            WentOn(name, names[-1]).check_classes(shard.classes, common.classes)
     shards = posteriors[: len(shards)]
     start = posteriors[-1] if common is not None else shards[0].before_the_first_row()
-    _check_news(shards, start, names, names[-1])
+    _check_news(shards, start, names)
     return multiplied(shards, start)
 
 
@@ -176,38 +181,71 @@ def check_alike(
     """Raise by the name of all that differs between what two models were told."""
     if found["kind"] != expected["kind"]:
         found, expected = {"kind": found["kind"]}, {"kind": expected["kind"]}
-    differing = [
-        f"{key}: {_shortly(expected[key])} and {_shortly(found[key])}"
+    differing = _differing(expected, found)
+    if differing:
+        raise ValueError(f"{name} and {other_name} differ in {differing}. Expected the same")
+
+
+def check_planned(
+    expected: dict[str, Any], found: dict[str, Any], models: tuple[Any, Any], names: tuple[str, str]
+) -> None:
+    """Raise for what differs between two models because not as many classes were planned for."""
+    differing = _differing(expected, found)
+    if differing:
+        one, other = (_shortly(model.classes_.tolist()) for model in models)
+        raise ValueError(
+            f"{names[0]} has the classes {one} and {names[1]} {other}; by how many were expected "
+            f"at the start they differ in {differing}. Expected the same classes, declared to all: "
+            "--classes of vvm learn; in Python, `classes` of partial_fit, or as many by `n_classes`"
+        )
+
+
+def _differing(expected: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return what differs, by name."""
+    return "; ".join(
+        _difference(key, expected[key], found[key])
         for key in expected
         if found[key] != expected[key]
-    ]
-    if differing:
-        raise ValueError(
-            f"{name} and {other_name} differ in {'; '.join(differing)}. Expected the same"
-        )
+    )
+
+
+def _difference(what: str, expected: Any, found: Any) -> str:
+    """Return how two values differ; of long ones, the first part that does.
+
+    Examples
+    --------
+    >>> from virtualvector.learners.expert import Expert
+    >>> from virtualvector.learners.pooling import _difference
+    >>> _difference("experts", [Expert(None, 1.0)], [Expert(None, 1.0, buffer_size=30)])
+    'buffer_size of experts[0]: 0 and 30'
+    >>> _difference("experts", [Expert(None, 1.0)], [Expert(None, 1.0), Expert(None, 2.0)])
+    'number of experts: 1 and 2'
+    """
+    short = _shortly(expected), _shortly(found)
+    if isinstance(expected, list) and isinstance(found, list) and _LONG in (s[-3:] for s in short):
+        if len(expected) != len(found):
+            return f"number of {what}: {len(expected)} and {len(found)}"
+        both = zip(expected, found, strict=True)
+        place, parts = next((k, parts) for k, parts in enumerate(both) if parts[0] != parts[1])
+        return _difference(f"{what}[{place}]", *parts)
+    if isinstance(expected, Expert) and isinstance(found, Expert):
+        field = next(f for f in expected._fields if getattr(expected, f) != getattr(found, f))
+        return _difference(f"{field} of {what}", getattr(expected, field), getattr(found, field))
+    return f"{what}: {short[0]} and {short[1]}"
 
 
 def _shortly(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= 60 else f"{text[:57]}{_LONG}"
 
 
-def _check_news(
-    shards: Sequence[OneVsRest], start: OneVsRest, names: Sequence[str], common_name: str
-) -> None:
+def _check_news(shards: Sequence[OneVsRest], start: OneVsRest, names: Sequence[str]) -> None:
     """Raise for a model that did not go on from the start, or that is another one's copy."""
-    before = start.states[0]
     contents: dict[tuple[bytes, bytes], str] = {}
     for shard, name in zip(shards, names, strict=False):
-        state = shard.states[0]
-        rows, rows_before = int(state.counts[ROWS]), int(before.counts[ROWS])
-        if rows < rows_before or state.sums[LOG_EVIDENCE] > before.sums[LOG_EVIDENCE]:
-            raise ValueError(
-                f"{name} has learned {rows} rows and {common_name} {rows_before}, which {name} did "
-                f"not go on from; expected models that did"
-            )
-        if rows > rows_before:
-            content = content_of(state)
+        check_went_on(shard, start, name, names[-1])
+        if n_rows_of(shard) > n_rows_of(start):
+            content = content_of(shard.states[0])
             if content in contents:
                 raise ValueError(
                     f"{contents[content]} and {name} have learned the same rows; expected each row "

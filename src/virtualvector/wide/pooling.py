@@ -12,11 +12,13 @@ import numpy as np
 from virtualvector.features.pooling import other_scale
 from virtualvector.features.wide import WideEncoder
 from virtualvector.features.wide_pooling import WideSeen, pooled_wide_encoder
+from virtualvector.learners.ancestry import WentOn
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import (
     as_it_is,
     check_alike,
+    check_planned,
     parameters_of_all,
     posterior_of_all,
 )
@@ -39,10 +41,14 @@ def pooled(models: Sequence[Any], common: Any, names: Sequence[str], common_name
         return given[0]
     for model, name in zip(given[1:], called[1:], strict=False):
         check_alike(_described(given[0]), _described(model), called[0], name)
+        _check_planned(given[0], model, called[0], name)
     shards = given[: len(models)]
     start = None if common is None else given[-1]
     common_one = None if start is None else start._posterior
     posterior = _posterior([model._posterior for model in shards], common_one, called)
+    if start is not None:
+        for model, name in zip(shards, called, strict=False):
+            _check_went_on(model, start, WentOn(name, common_name))
     result = type(given[0])(**parameters_of_all(given, _NO_PART_OF_IT))
     result.n_features_in_ = given[0].n_features_in_
     if hasattr(given[0], "feature_names_in_"):
@@ -71,6 +77,17 @@ def _posterior(
         tuple(others), _rates(mixtures, before, first.classes),
         _trust(mixtures, before, first.classes),
     )  # fmt: skip
+
+
+def _check_went_on(model: WideVVMClassifier, start: WideVVMClassifier, said: WentOn) -> None:
+    """Raise if less was counted than at the start."""
+    own, before = model._encoder, start._encoder
+    missing = [f"missing values of {name!r}" for name in before.names]
+    said.check_counts(own.missing.tolist(), before.missing.tolist(), missing)
+    known, at_start = model._posterior, start._posterior
+    if isinstance(known, Mixed) and isinstance(at_start, Mixed):
+        counted = ((each.classes, each.trust.counts) for each in (known, at_start))
+        said.check_rows_of_classes(*counted)
 
 
 def _rates(shards: Sequence[Mixed], start: Mixed | None, classes: Labels) -> Rates | None:
@@ -140,13 +157,27 @@ def _described(model: WideVVMClassifier) -> dict[str, Any]:
     return {
         "kind": type(model).__name__,
         **{k: v for k, v in parameters.items() if k not in left_out},
-        "rank, which depends on how many classes are declared": model.rank_,
-        "learners beside it, which depend on that, too": _beside(model._posterior),
         "number of columns": model.n_features_in_,
         "names of columns": list(encoder.names),
         "kinds of columns": list(encoder.kinds),
         "places of sparse rows": encoder.n_sparse,
     }
+
+
+def _check_planned(
+    one: WideVVMClassifier, other: WideVVMClassifier, name: str, other_name: str
+) -> None:
+    """Raise for models that differ in what memory was enough for, or in the rank that was said."""
+    if one.rank == other.rank:
+        check_planned(_planned(one), _planned(other), (one, other), (name, other_name))
+    else:
+        kind = {"kind": type(one).__name__}
+        check_alike(kind | _planned(one), kind | _planned(other), name, other_name)
+
+
+def _planned(model: WideVVMClassifier) -> dict[str, Any]:
+    """Return what depends on how many classes were expected, by name."""
+    return {"rank": model.rank_, "learners beside it": _beside(model._posterior)}
 
 
 def _beside(known: OneVsRest) -> list[Any]:
