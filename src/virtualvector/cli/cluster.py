@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,11 +66,14 @@ def _loop_that_starts_the_deaf() -> Iterator[Any]:
     """
     ensure_running()  # which lets its thread hear it again, until Python 3.12
     runner = LoopRunner()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    if sys.platform == "win32":  # where nothing can be blocked
         runner.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    else:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            runner.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
         yield runner.loop
     finally:
