@@ -78,7 +78,7 @@ VVM = Path(sys.executable).with_name("vvm")
 def vvm(*arguments):
     """Run the command as in a shell, and print what it says."""
     done = subprocess.run([VVM, *arguments], capture_output=True, text=True, cwd=folder.name)
-    print(*(textwrap.fill(line, 78) for line in (done.stderr + done.stdout).splitlines()), sep="\n")
+    print(*(textwrap.fill(line, 62) for line in (done.stderr + done.stdout).splitlines()), sep="\n")
 
 
 learn = ["learn", "orders.csv", "--id", "order", "--categorical", "branch", "--model", "orders.vvm"]
