@@ -1,11 +1,14 @@
 """Signals end a run between two steps, once."""
 
+import contextlib
 import os
 import signal
 import threading
+import time
 
 import pytest
 
+from virtualvector.cli import signals as signals_module
 from virtualvector.cli.signals import Signals, Stopped
 
 
@@ -102,3 +105,25 @@ def test_a_stop_that_became_another_error_is_still_one():
     with pytest.raises(Stopped, match="SIGTERM"), Signals() as signals:
         type("Imported", (), {"attribute": Named()})  # a RuntimeError, before Python 3.12
     assert signals.stop is not None
+
+
+def test_a_stop_that_a_finaliser_swallowed_comes_again_while_steps_go_on(monkeypatch):
+    monkeypatch.setattr(signals_module, "_TICK", 0.02)
+    monkeypatch.setattr(signals_module, "_LOST", 0.05)
+    with Signals() as signals:
+        signals.idle = lambda: None
+        with contextlib.suppress(Stopped):  # as Python does with what `__del__` raises
+            send(signal.SIGTERM)
+            time.sleep(1.0)
+        with pytest.raises(Stopped, match="SIGTERM"):
+            time.sleep(10.0)
+
+
+def test_a_stop_does_not_come_again_once_steps_have_ended(monkeypatch):
+    monkeypatch.setattr(signals_module, "_TICK", 0.02)
+    monkeypatch.setattr(signals_module, "_LOST", 0.05)
+    with Signals() as signals:
+        with pytest.raises(Stopped):
+            send(signal.SIGTERM)
+        time.sleep(0.3)  # what was learned is being saved
+        assert signals.stop is not None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from virtualvector.cli.cluster import result_of, telling_losses
 from virtualvector.cli.run import Run, other_rows
+from virtualvector.cli.signals import nothing
 from virtualvector.cli.spans import (
     Round,
     SpanJob,
@@ -77,7 +78,7 @@ class ClusterRun(Run):
                 raise NothingToLearn("Every row was left out; nothing was learned.")
             self.progress = self.progress._replace(n_passes=1)
         finally:
-            self.signals.idle = lambda: None
+            self.signals.idle = nothing
             with self.signals.shielded():
                 self._checkpoint()
 

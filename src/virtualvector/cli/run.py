@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtualvector.cli.model_file import class_texts
-from virtualvector.cli.signals import Signals
+from virtualvector.cli.signals import Signals, nothing
 from virtualvector.jit.garbage import give_back_memory
 from virtualvector.jit.listener import on_first_compilation
 from virtualvector.learners.validation import as_learned
@@ -136,7 +136,7 @@ class Run:
                 after = self.progress._replace(n_passes=n_finished)
                 self.progress = after if n_finished == n_passes else after.from_the_start()
         finally:
-            self.signals.idle = lambda: None
+            self.signals.idle = nothing
             with self.signals.shielded():
                 self._checkpoint()
 

@@ -6,11 +6,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _TICK = 1.0  # seconds
+_LOST = 1.5  # seconds after which what was raised has not ended the steps: it was swallowed
+
+
+def nothing() -> None:
+    """Do nothing between steps."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -51,10 +57,10 @@ class Signals:
     of_a_program: ClassVar[bool] = False  # which ends once it is stopped
 
     def __init__(self) -> None:
-        self.idle: Callable[[], None] = lambda: None  # called every second, between steps
+        self.idle: Callable[[], None] = nothing  # called every second, between steps
         self._depth = 0
         self._received: int | None = None
-        self._raised = False
+        self._raised, self._raised_at = False, 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -104,10 +110,18 @@ class Signals:
 
     def _raise_if_due(self) -> None:
         if self._received is not None and not self._raised and self._depth == 0:
-            self._raised = True
+            self._raised, self._raised_at = True, monotonic()
             raise Stopped(self._received)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
         if self._depth == 0 and self._received is None:
             with self.shielded():
                 self.idle()
+        elif self._is_lost():
+            self._raised = False
+            self._raise_if_due()
+
+    def _is_lost(self) -> bool:
+        """Whether steps go on, though they were to end: Python ignores what finalisers raise."""
+        late = self._raised and monotonic() - self._raised_at > _LOST
+        return late and self._depth == 0 and self.idle is not nothing
