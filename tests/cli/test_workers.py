@@ -151,9 +151,11 @@ def _stamp(path):
         return None
 
 
-def test_a_bad_row_is_named_and_the_run_goes_on_from_the_last_round(vvm, here, expected, tmp_path):
+def test_a_bad_row_is_named_and_the_run_goes_on_from_the_last_round(
+    vvm, scheduler, here, expected, tmp_path
+):
     table(tmp_path, bad=700)
-    done = vvm(*on(here, "--quiet"))
+    done = vvm(*on(scheduler, "--quiet"))
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert "rows.csv, line 702, column 'c': found 'x'; expected a number" in done.err
     kept = virtualvector.load(tmp_path / "m.vvm").n_seen_

@@ -17,7 +17,7 @@ from distributed import Client, KilledWorker, LocalCluster
 from distributed.utils import LoopRunner
 
 from virtualvector.cli.cluster_options import OnCluster
-from virtualvector.dask.cluster import ClusterLost, WrongWorker, client_for, noticing_loss
+from virtualvector.dask.cluster import ClusterLost, WrongWorker, client_for, fetched, noticing_loss
 from virtualvector.dask.settings import lean_settings
 from virtualvector.streams.bad_input import BadInput
 
@@ -105,13 +105,18 @@ def result_of(client: Client, future: Any) -> Any:
     """Wait for a result, while there is someone to work at it."""
     is_done, since = threading.Event(), monotonic()
     future.add_done_callback(lambda _: is_done.set())
+
+    def look() -> None:
+        nonlocal since
+        if _has_workers(client):
+            since = monotonic()
+        if monotonic() - since > PATIENCE:
+            raise ClusterLost("all workers are gone")
+
     with noticing_loss("that were under way"):
         while not is_done.wait(SECONDS):
-            if _has_workers(client):
-                since = monotonic()
-            if monotonic() - since > PATIENCE:
-                raise ClusterLost("all workers are gone")
-        return future.result()
+            look()
+        return fetched(future, look)
 
 
 def _has_workers(client: Client) -> bool:

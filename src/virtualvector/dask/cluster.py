@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from virtualvector.jit.processor import processor
 
 _SAME = ("virtualvector", "numpy", "numba")  # what all have to have in the same version
 SECONDS = 30.0  # between two looks at whether there is anyone to wait for
+FETCHING = 10.0  # seconds in which a result comes, if it comes at all; then twice as many
 
 
 class WrongWorker(RuntimeError):
@@ -114,19 +115,51 @@ def in_turn(client: Client) -> Iterator[str | None]:
 
 def wait_for(client: Client, futures: list[Any]) -> None:
     """Wait until tasks are done; warn if there is nobody to do them, as workers may still come."""
-    told = False
+    told = _Warning(client)
     while True:
         try:
             wait(futures, timeout=SECONDS)
             return
         except TimeoutError:
-            if not told and not client.nthreads():
-                told = True
-                warnings.warn(
-                    "found no worker in the cluster that could go on; waiting until one comes.",
-                    UserWarning,
-                    stacklevel=6,
-                )
+            told.if_alone()
+
+
+def result_of(client: Client, future: Any) -> Any:
+    """Wait for a result, in the same way."""
+    wait_for(client, [future])
+    return fetched(future, _Warning(client).if_alone)
+
+
+def fetched(future: Any, look: Callable[[], None]) -> Any:
+    """Return the result of a task that was done; look around while it does not come.
+
+    Who had it may be gone by now, with all others that could do the task again.
+    """
+    seconds = FETCHING
+    while True:
+        try:
+            return future.result(timeout=seconds)
+        except TimeoutError:
+            if future.status == "error":  # it is the task's own
+                raise
+            look()
+            seconds *= 2  # it begins anew, and may be large
+
+
+class _Warning:
+    """A warning that there is no worker, given once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._is_given = client, False
+
+    def if_alone(self) -> None:
+        if not self._is_given and not self._client.nthreads():
+            self._is_given = True
+            warnings.warn(
+                "found no worker in the cluster that could go on; waiting until one comes.",
+                UserWarning,
+                stacklevel=7,
+            )
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from virtualvector.dask.cluster import (
     environment,
     in_turn,
     noticing_loss,
+    result_of,
     submitted,
     wait_for,
 )
@@ -232,8 +233,7 @@ class Rounds:
         while under_way:
             self._ended(under_way.popleft())
         with noticing_loss(_from(last.spans)):
-            wait_for(self._client, [whole])
-            return whole.result()
+            return result_of(self._client, whole)
 
     def _ended(self, under_way: UnderWay) -> None:
         """Wait for the end of a round, and let go of its rows; what is known stays where it is."""
