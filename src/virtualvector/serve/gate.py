@@ -138,7 +138,7 @@ class Gate:
             self._check_load()
             self.check_head(scope["method"], scope["path"], headers)
             if scope["method"] == "POST":
-                scope["body"] = await self._body(headers, receive)
+                scope["body"] = await self._body(receive)
             await self._app(scope, receive, sending)
         except Refused as refused:
             if not is_begun:
@@ -183,10 +183,15 @@ class Gate:
             self._check_token(headers, path)
         elif _host(headers) not in self._hosts:
             raise Refused(403, "found another name of a host; expected that of this service.")
-        if method == "POST" and path in POSTED:
+        if method != "POST":
+            return
+        if path in POSTED:
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":
                 raise Refused(415, "found another Content-Type; expected application/json.")
+        announced = headers.get(b"content-length", b"0")
+        if announced.isdigit() and len(announced) < 20 and int(announced) > self._limits.body:
+            raise _too_long(self._limits.body)
 
     def _is_in_time(self, rate: float) -> bool:
         """Whether one more request is within the rate; those of a second may come at once."""
@@ -210,10 +215,8 @@ class Gate:
                 raise Refused(403, "found a token to read; expected one to write.")
             raise Refused(401, "found an unknown token.")
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Any) -> bytes:
-        most, announced = self._limits.body, headers.get(b"content-length", b"0")
-        if announced.isdigit() and len(announced) < 20 and int(announced) > most:
-            raise _too_long(most)
+    async def _body(self, receive: Any) -> bytes:
+        most = self._limits.body
         parts, size, is_late, task = [], 0, False, asyncio.current_task()
         assert task is not None
 

@@ -171,21 +171,23 @@ class Service:
         learned: Learned,
     ) -> list[Entry]:
         now = time.time()
+        made = self._new_ids(now, len(ids))
         return [
             Entry(
-                self._new_id(now) if own is None else own,
+                new if own is None else own,
                 now,
                 text,
                 compact(each),
                 learned.sequence,
                 is_new=own is None,
             )
-            for own, text, each in zip(ids, texts, predicted, strict=True)
+            for own, new, text, each in zip(ids, made, texts, predicted, strict=True)
         ]
 
-    def _new_id(self, now: float) -> str:
-        """Return an id that nobody has used; those of a time are beside each other in an index."""
-        return f"{int(now * 1e6):014x}{self._random.getrandbits(72):018x}"
+    def _new_ids(self, now: float, n_ids: int) -> list[str]:
+        """Return ids that nobody has used; those of a time are beside each other in an index."""
+        time_of_all, bits = f"{int(now * 1e6):014x}", self._random.randbytes(9 * n_ids).hex()
+        return [time_of_all + bits[k : k + 18] for k in range(0, len(bits), 18)]
 
     def are_handed_over(self, entries: list[Entry]) -> bool:
         """Let answers be kept soon, under ids that nobody knows yet; say whether they will be."""
