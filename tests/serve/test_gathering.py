@@ -11,7 +11,7 @@ import pytest
 from tests.serve.conftest import row_text, until
 from virtualvector import AutoVVMClassifier
 from virtualvector.serve.answering import Answering
-from virtualvector.serve.bodies import Limits
+from virtualvector.serve.bodies import Limits, OneRow, one_row_in
 from virtualvector.serve.entries import Entry, Outcome
 from virtualvector.serve.learning import MANY, Learned
 from virtualvector.serve.monitor import Monitor
@@ -67,7 +67,12 @@ def answered(answering, *turns):
         answering.service.writer.start()
         said = []
         for bodies in turns:
-            replies = answering.answer_together(bodies)
+            found = [one_row_in(body, answering.service.form, answering.limits) for body in bodies]
+            asked = [
+                OneRow.unpacked(one.packed()) if one else body
+                for one, body in zip(found, bodies, strict=True)
+            ]
+            replies = answering.answer_together(asked)
             said += [each if isinstance(each, tuple) else await each for each in replies]
         await asyncio.to_thread(answering.service.writer.stop)
         return said

@@ -264,7 +264,7 @@ def test_slow_and_broken_clients_do_not_keep_others_waiting(started):
 
 @pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
 def test_a_connection_that_sends_half_a_head_is_closed(started, before):
-    _, address = started(before="from virtualvector.serve import server; server.HEAD = 0.5")
+    _, address = started(before="from virtualvector.serve import protocol; protocol.HEAD = 0.5")
     with connected(address) as slow:
         slow.settimeout(60.0)
         if before:
@@ -275,7 +275,7 @@ def test_a_connection_that_sends_half_a_head_is_closed(started, before):
 
 
 def test_a_body_may_take_longer_than_a_head(started):
-    _, address = started(before="from virtualvector.serve import server; server.HEAD = 0.2")
+    _, address = started(before="from virtualvector.serve import protocol; protocol.HEAD = 0.2")
     body = json.dumps({"row": ROWS[0]}).encode().ljust(499)
     with connected(address) as slow:
         slow.settimeout(60.0)

@@ -13,7 +13,7 @@ from virtualvector.serve.entries import Entry, Outcome
 from virtualvector.serve.metrics import exposition
 from virtualvector.serve.service import Answer, Service, likeliest_of
 from virtualvector.serve.store import StoreLost
-from virtualvector.serve.texts import compact
+from virtualvector.serve.texts import compact, parsed
 from virtualvector.serve.writer import Overloaded
 from virtualvector.streams.bad_input import BadInput
 
@@ -69,32 +69,36 @@ class Answering:
         """Return what is answered at one of `PATHS`."""
         if path != "/predict":
             return await self._answer(path, body)
-        (reply,) = self.answer_together([body])
+        asked: OneRow | bytes = body
+        with suppress(Exception):  # which is told as any other is
+            asked = one_row_in(body, self.service.form, self.limits) or body
+        (reply,) = self.answer_together([asked])
         return reply if isinstance(reply, tuple) else await reply
 
-    def answer_together(self, bodies: Sequence[bytes]) -> list[Reply | Awaitable[Reply]]:
+    def answer_together(self, asked: Sequence[OneRow | bytes]) -> list[Reply | Awaitable[Reply]]:
         """Return what is answered at /predict to requests that come at the same time.
 
         Rows of numbers, one in each request, go through the experts' covariances together, and
-        nobody waits for the store who left it to the service to make an id. All others are answered
-        one by one, later.
+        nobody waits for the store who left it to the service to make an id. All others, of which
+        the bodies are given, are answered one by one, later.
         """
-        asked: list[OneRow | None] = [None] * len(bodies)
-        said: Iterator[Reply | Awaitable[Reply]] = iter(())
+        said: Iterator[Reply | Awaitable[Reply]] | None = None
         with suppress(Exception):  # of which each is told by itself
             if self.service.writer.is_sure:
-                found = [one_row_in(body, self.service.form, self.limits) for body in bodies]
-                plain = [each for each in found if each is not None]
-                said, asked = iter(self._said(plain) if plain else ()), found
+                plain = [each for each in asked if isinstance(each, OneRow)]
+                said = iter(self._said(plain) if plain else ())
         return [
-            self._answer("/predict", body) if one is None else next(said)
-            for one, body in zip(asked, bodies, strict=True)
+            self._answer("/predict", each)
+            if isinstance(each, bytes)
+            else (self._told_reply(self._predict_one(each)) if said is None else next(said))
+            for each in asked
         ]
 
     def _said(self, asked: Sequence[OneRow]) -> list[Reply | Awaitable[Reply]]:
         """Say how probable the classes of rows of numbers are, each by itself."""
-        rows, ids = zip(*asked, strict=True)
-        entries, predicted = self.service.predict_together(rows, ids)
+        numbers, texts, ids = zip(*asked, strict=True)
+        rows = self.service.form.unpacked(numbers)
+        entries, predicted = self.service.predict_together(rows, texts, ids)
         made = [entry for entry in entries if entry.is_new]
         kept = "true" if made and self.service.are_handed_over(made) else "false"
         return [
@@ -135,6 +139,12 @@ class Answering:
         answers = await self.service.predict(asked.rows, asked.ids)
         bodies = [_fields_of(own, answer) for own, answer in zip(asked.ids, answers, strict=True)]
         return 200, bodies[0] if asked.is_one else {"answers": bodies}
+
+    async def _predict_one(self, asked: OneRow) -> tuple[int, Any]:
+        """Say the same of a row of numbers, where it has to wait for the store."""
+        row = dict(zip(self.service.form.names, parsed(asked.text), strict=True))
+        (answer,) = await self.service.predict([row], [asked.id])
+        return 200, _fields_of(asked.id, answer)
 
     async def _learn(self, body: bytes) -> tuple[int, Any]:
         """Take rows and their labels."""

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from virtualvector.serve.answering import EVERY, Answering, Answers
 from virtualvector.serve.bodies import Limits, Refused
-from virtualvector.serve.gate import POSTED, Gate, Tokens
+from virtualvector.serve.gate import LATER, POSTED, TRY_AGAIN, Gate, Tokens
 from virtualvector.serve.metrics import Latency
 from virtualvector.serve.openapi import described
 from virtualvector.serve.page import page_files
@@ -23,8 +23,6 @@ from virtualvector.serve.service import Service
 from virtualvector.serve.texts import compact, parsed
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-_LATER = (b"retry-after", b"1")
 
 
 class Door(NamedTuple):
@@ -67,8 +65,8 @@ class Posts:
         status, body = await self._answers.answer(path, scope["body"])
         size = (b"content-length", str(len(body)).encode())
         headers = [(b"content-type", b"application/json"), size]
-        if status in (429, 503):
-            headers.append(_LATER)
+        if status in LATER:
+            headers.append(TRY_AGAIN)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from struct import Struct
+from typing import Any, NamedTuple, Self
 
 import orjson
 
 from virtualvector.escaping import quoted
 from virtualvector.serve.rows import RowFormat
-from virtualvector.serve.texts import parsed
+from virtualvector.serve.texts import compact, parsed
 
 LONGEST_ID = 200  # characters
 _FEW = 40  # characters of what was found that are told
+_SIZES = Struct("<HI")  # bytes of an id, and of numbers
 
 
 class Refused(Exception):
@@ -47,8 +49,32 @@ class Asked(NamedTuple):
 class OneRow(NamedTuple):
     """A row of nothing but finite numbers, in the order of the columns."""
 
-    values: Sequence[float]
+    numbers: bytes  # as an array of floats has them
+    text: str  # JSON: the same as they were sent
     id: str | None
+
+    def packed(self) -> bytes:
+        """Return it as bytes, for another process."""
+        own = b"" if self.id is None else self.id.encode()
+        sizes = _SIZES.pack(len(own), len(self.numbers))
+        return b"".join((sizes, own, self.numbers, self.text.encode()))
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Self:
+        """Return what was packed.
+
+        Examples
+        --------
+        >>> from virtualvector.serve.bodies import OneRow
+        >>> row = OneRow(bytes(8), "[0.0]", "a")
+        >>> OneRow.unpacked(row.packed()) == row
+        True
+        """
+        n_id, n_numbers = _SIZES.unpack_from(data)
+        numbers_at = _SIZES.size + n_id
+        text_at = numbers_at + n_numbers
+        own = data[_SIZES.size : numbers_at].decode() if n_id else None
+        return cls(data[numbers_at:text_at], data[text_at:].decode(), own)
 
 
 def rows_in(
@@ -103,8 +129,8 @@ def one_row_in(body: bytes, form: RowFormat, limits: Limits) -> OneRow | None:
     >>> from virtualvector.serve.rows import RowFormat
     >>> from virtualvector.streams import Column
     >>> form = RowFormat([Column("a", False), Column("b", False)])
-    >>> one_row_in(b'{"row": {"a": 1.5, "b": 2}}', form, Limits())
-    OneRow(values=(1.5, 2), id=None)
+    >>> one_row_in(b'{"row": {"b": 2, "a": 1.5}}', form, Limits()).text
+    '[1.5,2]'
     """
     try:
         asked = orjson.loads(body)
@@ -115,7 +141,7 @@ def one_row_in(body: bytes, form: RowFormat, limits: Limits) -> OneRow | None:
     values, own = form.numbers_in(asked.get("row")), asked.get("id")
     if values is None or len(values) > limits.columns or not (own is None or is_id(own)):
         return None
-    return OneRow(values, own)
+    return OneRow(form.packed(values), compact(values), own)
 
 
 def labels_in(body: bytes, limits: Limits) -> tuple[list[tuple[str, Any]], bool]:

@@ -7,6 +7,8 @@ import hmac
 import json
 import time
 from collections.abc import Sequence
+from functools import cache
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from virtualvector.serve.bodies import Limits, Refused
@@ -19,6 +21,8 @@ POSTED = ("/predict", *WRITING)
 # All that is counted by itself; what else may be asked for has no end.
 PATHS = {*OPEN, *POSTED, "/model", "/figures", "/events", "/metrics", "/openapi.json"}
 SHORTEST_TOKEN = 16  # characters
+STOPPING = Refused(503, "the service stops; try again later.")
+LATER, TRY_AGAIN = (429, 503), (b"retry-after", b"1")  # for whom it is worth it
 
 # Of all answers.
 _HEADERS = [
@@ -131,40 +135,63 @@ class Gate:
         self._n_open += 1
         try:
             headers = dict(scope["headers"])
-            self._check(scope, headers)
+            self._check_load()
+            self.check_head(scope["method"], scope["path"], headers)
             if scope["method"] == "POST":
-                scope["body"] = await self._body(headers, receive)
+                scope["body"] = await self._body(receive)
             await self._app(scope, receive, sending)
         except Refused as refused:
             if not is_begun:
                 await _refuse(sending, refused)
         except asyncio.CancelledError:  # by a service that stops, and waits no longer
             if not is_begun:
-                await _refuse(sending, Refused(503, "the service stops; try again later."))
+                await _refuse(sending, STOPPING)
         finally:
+            self.leave(scope["path"], status, time.perf_counter() - began)
+
+    def may_enter(self) -> bool:
+        """Whether there is room for one more request; if so, it is counted until it leaves."""
+        self._n_open += 1
+        try:
+            self._check_load()
+        except Refused:
             self._n_open -= 1
-            path = scope["path"] if scope["path"] in PATHS else "other"
-            if path != "/events":
-                self._latency.add(path, status, time.perf_counter() - began)
+            return False
+        return True
+
+    def leave(self, path: str, status: int, seconds: float) -> None:
+        """Count a request that has been answered."""
+        self._n_open -= 1
+        path = path if path in PATHS else "other"
+        if path != "/events":
+            self._latency.add(path, status, seconds)
 
     def count_malformed(self) -> None:
         """Count a request that is no HTTP, and was refused before it came here."""
         self._latency.add("malformed", 400, 0.0)
 
-    def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
-        limits, path = self._limits, scope["path"]
+    def _check_load(self) -> None:
+        limits = self._limits
         if self._n_open > limits.open:
             raise Refused(429, f"found {limits.open:,} requests under way; expected no more.")
         if limits.rate is not None and not self._is_in_time(limits.rate):
             raise Refused(429, f"found more than {limits.rate:g} requests in a second.")
+
+    def check_head(self, method: str, path: str, headers: dict[bytes, bytes]) -> None:
+        """Raise `Refused` unless whoever sends such a request may do so, at any time."""
         if self._tokens is not None:
             self._check_token(headers, path)
         elif _host(headers) not in self._hosts:
             raise Refused(403, "found another name of a host; expected that of this service.")
-        if scope["method"] == "POST" and path in POSTED:
+        if method != "POST":
+            return
+        if path in POSTED:
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":
                 raise Refused(415, "found another Content-Type; expected application/json.")
+        announced = headers.get(b"content-length", b"0")
+        if announced.isdigit() and len(announced) < 20 and int(announced) > self._limits.body:
+            raise _too_long(self._limits.body)
 
     def _is_in_time(self, rate: float) -> bool:
         """Whether one more request is within the rate; those of a second may come at once."""
@@ -188,10 +215,8 @@ class Gate:
                 raise Refused(403, "found a token to read; expected one to write.")
             raise Refused(401, "found an unknown token.")
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Any) -> bytes:
-        most, announced = self._limits.body, headers.get(b"content-length", b"0")
-        if announced.isdigit() and len(announced) < 20 and int(announced) > most:
-            raise _too_long(most)
+    async def _body(self, receive: Any) -> bytes:
+        most = self._limits.body
         parts, size, is_late, task = [], 0, False, asyncio.current_task()
         assert task is not None
 
@@ -232,14 +257,43 @@ def _host(headers: dict[bytes, bytes]) -> str:
     return host.partition(":")[0]
 
 
+def refusal(refused: Refused) -> tuple[int, bytes]:
+    """Return the status and the body that tell of it."""
+    return refused.status, json.dumps({"error": str(refused)}).encode()
+
+
+def rendered(status: int, body: bytes, is_last: bool = False) -> bytes:
+    r"""Return an answer to what was posted as HTTP has it; the last one closes the connection.
+
+    Examples
+    --------
+    >>> from virtualvector.serve.gate import rendered
+    >>> rendered(200, b"{}").splitlines()[::5]
+    [b'HTTP/1.1 200 OK', b'content-length: 2']
+    """
+    return b"%bcontent-length: %d\r\n\r\n%b" % (_beginning(status, is_last), len(body), body)
+
+
+@cache
+def _beginning(status: int, is_last: bool) -> bytes:
+    more = _HEADERS if status == 200 else _HEADERS_OF_PAGES
+    headers = [(b"content-type", b"application/json"), *more]
+    if status in LATER:
+        headers.append(TRY_AGAIN)
+    if is_last:
+        headers.append((b"connection", b"close"))
+    lines = [b"HTTP/1.1 %d %b" % (status, HTTPStatus(status).phrase.encode())]
+    return b"".join(b"%b\r\n" % line for line in [*lines, *map(b": ".join, headers)])
+
+
 async def _refuse(send: Any, refused: Refused) -> None:
-    body = json.dumps({"error": str(refused)}).encode()
+    _, body = refusal(refused)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
     ]
-    if refused.status in (429, 503):
-        headers.append((b"retry-after", b"1"))
+    if refused.status in LATER:
+        headers.append(TRY_AGAIN)
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if refused.status in (408, 413):

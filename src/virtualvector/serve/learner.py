@@ -135,4 +135,6 @@ def _step_back() -> None:
     """Let those who answer go first, where each thread has a priority of its own."""
     if sys.platform == "linux":
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, get_native_id(), NICE)
+            own = get_native_id()
+            before = os.getpriority(os.PRIO_PROCESS, own)  # of a service that is nice itself, too
+            os.setpriority(os.PRIO_PROCESS, own, before + NICE)

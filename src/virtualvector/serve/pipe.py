@@ -1,8 +1,9 @@
 """Who takes requests asks who answers, in another process: over a pair of sockets, many at a time.
 
 A question is a path and a body, a reply a status and a body; both have a number, and replies come
-in any order. What there is to send after a turn of the loop goes in one write; questions that have
-come by then are answered together.
+in any order. Who takes a row of nothing but numbers sends them as an array has them. What there is
+to send after a turn of the loop goes in one write; questions that have come by then are answered
+together.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from struct import Struct
 from typing import Any, Protocol
 
 from virtualvector.serve.answering import PATHS, Answers, Reply
+from virtualvector.serve.bodies import Limits, OneRow, one_row_in
 from virtualvector.serve.learning import TOGETHER
+from virtualvector.serve.rows import RowFormat
 
 # Bytes that follow, the number, and the place of a path, or a status.
 _HEAD = Struct("<IQH")
 _PREDICT = PATHS.index("/predict")
+_ROW = len(PATHS)  # as /predict, of which who takes requests has seen that it is a row of numbers
+USUAL = Limits()
 _STOP = 0  # the number of a reply that nobody has asked for: take no more requests
 
 
@@ -111,24 +116,49 @@ class Asking(_End):
     ----------
     stop : callable
         Called when no more are to be taken.
+    form : RowFormat, optional
+        What rows look like; None: who answers looks at all of them.
+    limits : Limits
+        How much may be asked for at once.
     """
 
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(
+        self, stop: Callable[[], None], form: RowFormat | None = None, limits: Limits = USUAL
+    ) -> None:
         super().__init__()
         self.is_stopping = False
-        self._stop, self._numbers = stop, count(_STOP + 1)
-        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._stop, self._form, self._limits = stop, form, limits
+        self._numbers = count(_STOP + 1)
+        self._waiting: dict[int, Callable[[int, bytes], None]] = {}
 
     async def answer(self, path: str, body: bytes = b"") -> Reply:
         """Return what is answered at one of `PATHS`."""
-        number = next(self._numbers)
         reply: asyncio.Future[Reply] = self._loop.create_future()
-        self._waiting[number] = reply
+
+        def tell(status: int, body: bytes) -> None:
+            if not reply.done():  # by who asked, and gave up
+                reply.set_result((status, body))
+
+        number = self.ask(path, body, tell)
         try:
-            self.send(number, PATHS.index(path), body)
             return await reply
         finally:
-            del self._waiting[number]
+            self.forget(number)
+
+    def ask(self, path: str, body: bytes, tell: Callable[[int, bytes], None]) -> int:
+        """Let someone be told a status and a body once there is an answer; return its number."""
+        number, place = next(self._numbers), PATHS.index(path)
+        if place == _PREDICT and self._form is not None:
+            row = one_row_in(body, self._form, self._limits)
+            if row is not None:
+                place, body = _ROW, row.packed()
+        self._waiting[number] = tell
+        self.send(number, place, body)
+        return number
+
+    def forget(self, number: int) -> None:
+        """Tell nobody what is answered."""
+        self._waiting.pop(number, None)
 
     def data_received(self, data: bytes) -> None:
         """Let whoever waits go on."""
@@ -137,15 +167,15 @@ class Asking(_End):
                 self.is_stopping = True
                 self._stop()
                 continue
-            reply = self._waiting.get(number)
-            if reply is not None and not reply.done():  # or nobody waits for it any more
-                reply.set_result((status, body))
+            tell = self._waiting.pop(number, None)
+            if tell is not None:  # or nobody waits for it any more
+                tell(status, body)
 
 
 class AnswersTogether(Answers, Protocol):
     """Who answers, in this process: to several requests at once."""
 
-    def answer_together(self, bodies: Sequence[bytes]) -> list[Reply | Awaitable[Reply]]:
+    def answer_together(self, asked: Sequence[OneRow | bytes]) -> list[Reply | Awaitable[Reply]]:
         """Return what is answered at /predict to each, at once or later."""
 
 
@@ -159,9 +189,11 @@ class Telling(_End):
 
     def data_received(self, data: bytes) -> None:
         """Answer, or begin to."""
-        asked: list[tuple[int, bytes]] = []
+        asked: list[tuple[int, OneRow | bytes]] = []
         for number, place, body in self.came(data):
-            if place == _PREDICT:
+            if place == _ROW:
+                asked.append((number, OneRow.unpacked(body)))
+            elif place == _PREDICT:
                 asked.append((number, body))
             else:
                 self._begin(number, self._answers.answer(PATHS[place], body))
@@ -173,8 +205,8 @@ class Telling(_End):
         """Ask for no more requests; those under way are still answered."""
         self.send(_STOP, 0, b"")
 
-    def _answer(self, asked: list[tuple[int, bytes]]) -> None:
-        replies = self._answers.answer_together([body for _, body in asked])
+    def _answer(self, asked: list[tuple[int, OneRow | bytes]]) -> None:
+        replies = self._answers.answer_together([each for _, each in asked])
         for (number, _), reply in zip(asked, replies, strict=True):
             if isinstance(reply, tuple):
                 self.send(number, *reply)

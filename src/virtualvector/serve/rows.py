@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from operator import itemgetter
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from virtualvector.streams.batches import clean
 from virtualvector.streams.columns import Plan
 from virtualvector.streams.json_lines import JsonLines
 from virtualvector.streams.schema import check_columns
+from virtualvector.types import Array
 from virtualvector.values import Marks
 
 _NUMBERS = {float, int}
@@ -69,6 +71,7 @@ class RowFormat:
         self.names = [column.name for column in columns]
         # As a tuple, which it makes of two or more.
         self._values_of = itemgetter(*self.names) if len(self.names) > 1 else None
+        self._floats = Struct(f"={len(self.names)}d")
         self._marks = Marks(missing)
         self._plan = Plan(self.columns, None, self._marks, learned=True)
         # Numbers need no second look, unless some of them stand for a missing value.
@@ -94,6 +97,23 @@ class RowFormat:
         except KeyError:
             return None
         return values if self.only_numbers and _are_finite(values) else None
+
+    def packed(self, values: Sequence[float]) -> bytes:
+        """Return the numbers of a row as an array of floats has them."""
+        return self._floats.pack(*values)
+
+    def unpacked(self, rows: Sequence[bytes]) -> Array:
+        """Return rows that were packed as an array.
+
+        Examples
+        --------
+        >>> from virtualvector.serve.rows import RowFormat
+        >>> from virtualvector.streams import Column
+        >>> form = RowFormat([Column("a", False), Column("b", False)])
+        >>> form.unpacked([form.packed((1, 2.5)), form.packed((3, 4))]).tolist()
+        [[1.0, 2.5], [3.0, 4.0]]
+        """
+        return np.frombuffer(b"".join(rows)).reshape(len(rows), len(self.names))
 
     def check(self, rows: Sequence[Mapping[str, Any]]) -> Checked:
         """Return the values of rows, or raise `BadInput` at the first that is none."""

@@ -19,23 +19,24 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any, NoReturn
 
 import uvicorn
 from threadpoolctl import threadpool_limits
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from virtualvector.serve.answering import Answering
 from virtualvector.serve.app import Door, description, entrance
-from virtualvector.serve.pipe import Asking, OneWrite, Telling
+from virtualvector.serve.pipe import Asking, Telling
+from virtualvector.serve.protocol import Heads, Http
+from virtualvector.serve.rows import RowFormat
 from virtualvector.serve.service import Service
 from virtualvector.streams.bad_input import BadInput
 
 GRACE = 4  # seconds that requests under way have to end; then everything is saved
 REFUSING = 1  # seconds before that in which those that did not end are told so
 SWITCH = 0.0002  # seconds for which a thread that learns may keep others from answering
-HEAD = 10.0  # seconds for the head of a request to come
 BACKLOG = 512  # connections that wait to be accepted
 PATIENCE = 1.0  # seconds in which a service that was killed lets go of its port
 
@@ -64,7 +65,9 @@ def run(service: Service, door: Door, host: str, port: int, ready: Callable[[int
     openapi = description(service, door.limits)
     own, other = socket.socketpair()
     gc.freeze()  # nobody waits while all that was imported is looked through for garbage
-    taker = _forked(lambda: _take_requests(openapi, door, listener, other), listener, other)
+    taker = _forked(
+        lambda: _take_requests(openapi, service.form, door, listener, other), listener, other
+    )
     listener.close()
     other.close()
     sys.setswitchinterval(SWITCH)
@@ -105,7 +108,11 @@ async def _answer(
 
 
 def _take_requests(
-    openapi: dict[str, Any], door: Door, listener: socket.socket, other: socket.socket
+    openapi: dict[str, Any],
+    form: RowFormat,
+    door: Door,
+    listener: socket.socket,
+    other: socket.socket,
 ) -> None:
     """Take requests until the other process says so, or is gone."""
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -117,11 +124,12 @@ def _take_requests(
     async def take() -> None:
         loop = asyncio.get_running_loop()
         _, pipe = await loop.create_unix_connection(
-            lambda: Asking(lambda: server.end()), sock=other
+            lambda: Asking(lambda: server.end(), form, door.limits), sock=other
         )
+        gate = entrance(pipe, openapi, door)
         config = uvicorn.Config(
-            entrance(pipe, openapi, door),
-            http=_Http,
+            gate,
+            http=partial(Http, Heads(gate), gate, pipe),  # type: ignore[arg-type]
             log_config=None,  # no row is ever logged, and neither is who asks
             access_log=False,
             server_header=False,
@@ -142,49 +150,6 @@ def _take_requests(
         runner.run(take())
 
 
-class _Http(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """HTTP as uvicorn has it, but headers and bodies go in one write, and heads have to come.
-
-    Between two requests uvicorn waits for a while; once some of the next one has come it would wait
-    for ever.
-    """
-
-    _late: asyncio.TimerHandle | None = None  # while half a head is there
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(OneWrite(transport))
-        self._wait_for_head()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
-            self._wait_for_head()
-        elif self._late is not None:
-            self._wait_no_more()
-
-    def send_400_response(self, msg: str) -> None:
-        self.config.loaded_app.count_malformed()
-        super().send_400_response(msg)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._wait_no_more()
-        super().connection_lost(exc)
-
-    def abort_if_begun(self) -> None:
-        """End an answer that is being sent: it is too late to say anything else."""
-        if self.cycle is not None and self.cycle.response_started:
-            self.transport.abort()
-
-    def _wait_for_head(self) -> None:
-        if self._late is None:
-            self._late = self.loop.call_later(HEAD, self.transport.close)
-
-    def _wait_no_more(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
-
-
 class _Server(uvicorn.Server):
     """Ended by the other process only."""
 
@@ -199,8 +164,8 @@ class _Server(uvicorn.Server):
     def _refuse_all(self) -> None:
         """End requests under way by ourselves: uvicorn would make faults of them."""
         for connection in list(self.server_state.connections):
-            assert isinstance(connection, _Http)
-            connection.abort_if_begun()
+            assert isinstance(connection, Http)
+            connection.end()
         for task in list(self.server_state.tasks):
             task.cancel()
 

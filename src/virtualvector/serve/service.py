@@ -19,6 +19,7 @@ from virtualvector.serve.rows import Checked, RowFormat
 from virtualvector.serve.store import Store, StoreLost
 from virtualvector.serve.texts import compact
 from virtualvector.serve.writer import Overloaded, Writer
+from virtualvector.types import Array
 
 FEW = 8  # rows of a request that are predicted at once, however many others wait
 WAIT = 1.0  # seconds that an answer waits for the store
@@ -87,16 +88,16 @@ class Service:
         return await self.kept(entries, predicted, checked.left_out)
 
     def predict_together(
-        self, rows: Sequence[Sequence[float]], ids: Sequence[str | None]
+        self, rows: Array, texts: Sequence[str], ids: Sequence[str | None]
     ) -> tuple[list[Entry], list[dict[str, float]]]:
         """Return what the model says about rows of finite numbers, which is still to be kept.
 
         What is said of a row does not depend, to the last bit, on the rows it is predicted with.
         """
         learned = self.snapshot
-        classes, said = learned.classes, learned.said_of(np.array(rows, np.float64))
-        predicted = [dict(zip(classes, row, strict=True)) for row in said]
-        return self._entries(ids, rows, predicted, learned), predicted
+        classes = learned.classes
+        predicted = [dict(zip(classes, said, strict=True)) for said in learned.said_of(rows)]
+        return self._entries(ids, texts, predicted, learned), predicted
 
     async def kept(
         self,
@@ -150,7 +151,8 @@ class Service:
         checked = self.form.check(rows)
         if not isinstance(checked.table, np.ndarray):
             return self._say(checked, ids)
-        return checked, *self.predict_together(checked.values, ids)
+        texts = list(map(compact, checked.values))
+        return checked, *self.predict_together(checked.table, texts, ids)
 
     def _say(
         self, checked: Checked, ids: Sequence[str | None]
@@ -158,31 +160,34 @@ class Service:
         learned = self.snapshot
         predicted = learned.probabilities(checked)
         self._count_unseen(checked)
-        return checked, self._entries(ids, checked.values, predicted, learned), predicted
+        texts = list(map(compact, checked.values))
+        return checked, self._entries(ids, texts, predicted, learned), predicted
 
     def _entries(
         self,
         ids: Sequence[str | None],
-        rows: Sequence[Sequence[Any]],
+        texts: Sequence[str],
         predicted: Sequence[dict[str, float]],
         learned: Learned,
     ) -> list[Entry]:
         now = time.time()
+        made = self._new_ids(now, len(ids))
         return [
             Entry(
-                self._new_id(now) if own is None else own,
+                new if own is None else own,
                 now,
-                compact(values),
+                text,
                 compact(each),
                 learned.sequence,
                 is_new=own is None,
             )
-            for own, values, each in zip(ids, rows, predicted, strict=True)
+            for own, new, text, each in zip(ids, made, texts, predicted, strict=True)
         ]
 
-    def _new_id(self, now: float) -> str:
-        """Return an id that nobody has used; those of a time are beside each other in an index."""
-        return f"{int(now * 1e6):014x}{self._random.getrandbits(72):018x}"
+    def _new_ids(self, now: float, n_ids: int) -> list[str]:
+        """Return ids that nobody has used; those of a time are beside each other in an index."""
+        time_of_all, bits = f"{int(now * 1e6):014x}", self._random.randbytes(9 * n_ids).hex()
+        return [time_of_all + bits[k : k + 18] for k in range(0, len(bits), 18)]
 
     def are_handed_over(self, entries: list[Entry]) -> bool:
         """Let answers be kept soon, under ids that nobody knows yet; say whether they will be."""
