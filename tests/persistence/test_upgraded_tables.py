@@ -10,15 +10,22 @@ from virtualvector.auto import classifier
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
-def as_format_9(document):
+def as_format_10(document, arrays):
+    """Take from a document of a committee what format 11 brought."""
+    for path in document["state"]["committee"].pop("recalibration").values():
+        del arrays[path]
+
+
+def as_format_9(document, arrays):
     """Take from a document of a committee what format 10 brought."""
+    as_format_10(document, arrays)
     for posterior in document["state"]["committee"]["posteriors"]:
         posterior["settings"].pop("independent", None)  # which may be those of an earlier one
 
 
 def as_format_8(document, arrays):
     """Take from a document of a committee what format 9 brought."""
-    as_format_9(document)
+    as_format_9(document, arrays)
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["rank"]
@@ -159,7 +166,7 @@ def test_first_rows_of_files_before_format_9_are_not_replayed(tmp_path):
     document, arrays = from_bytes(path.read_bytes())
     for expert in (*document["parameters"]["experts"], *document["state"]["committee"]["at_start"]):
         del expert["rank"]
-    as_format_9(document)
+    as_format_9(document, arrays)
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     with pytest.raises(persistence.BadModelFile, match="first rows; expected none before format 9"):
         persistence.read(path)
