@@ -7,6 +7,7 @@ from scipy import sparse
 
 from virtualvector import AutoVVMClassifier, Expert, WideVVMClassifier, persistence
 from virtualvector.auto import classifier
+from virtualvector.kernels.recalibration import Recalibration
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
@@ -217,3 +218,19 @@ def test_weights_of_files_before_format_10_are_not_independent(tmp_path):
     path.write_bytes(to_bytes(document | {"format": 9}, arrays))
     with pytest.raises(persistence.BadModelFile, match=r"shape|another"):  # rates had some trust
         persistence.read(path)
+
+
+def test_files_before_format_11_have_nothing_recalibrated(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = AutoVVMClassifier(experts=[Expert(None, 1.0), Expert(None, 3.0)])
+    model.partial_fit(rows, np.argmax(np.column_stack([rows, 0.3 * np.ones(60)]), axis=1))
+    path = tmp_path / "m.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(document | {"format": 10}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="recalibration; expected none before"):
+        persistence.read(path)
+    as_format_10(document, arrays)
+    path.write_bytes(to_bytes(document | {"format": 10}, arrays))
+    again = persistence.read(path).model._committee.recalibration
+    assert all(map(np.array_equal, again, Recalibration.start(3)))
