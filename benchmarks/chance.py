@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from virtualvector.evaluation import calibration_error
+from virtualvector.evaluation import calibration_error, reliability
+from virtualvector.types import Labels
 
 Array = NDArray[np.float64]
 
@@ -31,3 +32,16 @@ def by_chance(probabilities: Array, measured: float) -> dict[str, float]:
         "calibration_if_right": float(errors.mean()),
         "calibration_quantile": float(np.mean(errors < measured)),
     }
+
+
+def beyond_chance(labels: Labels, probabilities: Array, classes: Labels) -> float:
+    """Return the root-mean-square calibration error without what chance makes of it.
+
+    With frequency f and mean probability p of n rows in a bin, (f − p)² has the mean p(1 − p)/n if
+    the probabilities are right: that is taken off, as in other debiased estimators (Kumar et al.
+    2019). What is left is 0 where there is no more than chance makes. The root of mean squares is
+    not less than the mean distance, which the calibration error is.
+    """
+    n, predicted, observed = reliability(labels, probabilities, classes)
+    squares = n * (observed - predicted) ** 2 - predicted * (1.0 - predicted)
+    return float(np.sqrt(max(np.nansum(squares) / len(labels), 0.0)))

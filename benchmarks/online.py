@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baselines import LEARNERS, Array, Learner, Predictions
-from chance import by_chance
+from chance import beyond_chance, by_chance
 from streams import HELD_OUT, STREAMS, Stream, load
 from virtualvector.evaluation import measure
 
@@ -86,6 +86,7 @@ def figures(stream: Stream, predictions: Predictions) -> dict[str, float | None]
         **measured,
         "microseconds": 1e6 * predictions.seconds / len(stream.y),
         **by_chance(probabilities, measured["calibration_error"]),
+        "calibration_beyond_chance": beyond_chance(stream.y, probabilities, classes),
         "best_expert": predictions.best_expert,
         "n_experts": predictions.n_experts,
     }
@@ -112,6 +113,7 @@ def print_auto(results: pd.DataFrame) -> None:
     table = pd.DataFrame({"rows": auto["rows"], "calibration": auto["calibration_error"]})
     table["if right"] = auto["calibration_if_right"].astype(float)
     table["quantile"] = auto["calibration_quantile"].astype(float)
+    table["beyond chance"] = auto["calibration_beyond_chance"].astype(float)
     asked = np.where(table["rows"] < CALIBRATED_ROWS, CALIBRATED_SHORT, CALIBRATED)
     table["as asked"] = table["calibration"] <= asked
     if auto["best_expert"].notna().all():

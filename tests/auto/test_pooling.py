@@ -8,11 +8,12 @@ from sklearn.base import clone
 
 import virtualvector
 from virtualvector import ADFClassifier, AutoVVMClassifier, Expert, VVMClassifier, pool
-from virtualvector.auto.pooling import trust_by_evidence
+from virtualvector.auto.pooling import mean_trust, trust_by_evidence
 from virtualvector.datasets import load_spambase
 from virtualvector.kernels import calibration
 from virtualvector.kernels.calibration import add_log_likelihoods, correct
 from virtualvector.kernels.log_pool import log_pool
+from virtualvector.kernels.recalibration import Recalibration, recalibrate
 from virtualvector.posterior.state import ROWS
 
 FEW = [Expert(None, 1.0), Expert(None, 1.0, label_noise=0.02, buffer_size=3), Expert(0.5, 0.1)]
@@ -359,6 +360,45 @@ def test_exponents_learned_by_shards_are_those_of_one_stream():
 
 def replaced(committee, mean, covariance, n_rows):
     return replace(committee, pool=type(committee.pool)(mean, covariance), n_rows=n_rows)
+
+
+def of_shards(n_rows, n_classes=3):
+    """Return a function that recalibrates some rows of a stream, and goes on from what it knew."""
+    rng = np.random.default_rng(5)
+    said = rng.dirichlet(np.ones(n_classes), size=n_rows)
+    came = np.array([rng.choice(n_classes, p=np.sqrt(p) / np.sqrt(p).sum()) for p in said])
+
+    def after(known, rows):
+        own = known.recalibration.copy()
+        n = rows.stop - rows.start
+        recalibrate(said[rows].copy(), came[rows], np.zeros(0), own, True, np.zeros((4, 6)))
+        return replace(known, recalibration=own, n_rows=known.n_rows + n)
+
+    return after
+
+
+def test_shards_recalibrate_as_one_stream_does():
+    start = learned(0, 100)._committee
+    start = replace(start, recalibration=Recalibration.start(3))
+    classes = np.array([0, 1, 2])
+    posteriors = tuple(replace(each, classes=classes) for each in start.posteriors)
+    start = replace(start, posteriors=posteriors, counts=np.zeros(3))
+    after = of_shards(1200)
+    base = after(start, slice(0, 900))
+    whole = after(base, slice(900, 1200)).recalibration
+    shards = [after(base, slice(a, a + 100)) for a in (900, 1000, 1100)]
+    found = trust_by_evidence(shards, base, [np.zeros(16)] * 3).recalibration
+    for mean, covariances in ((0, 1), (2, 3)):
+        deviations = np.sqrt(np.diagonal(whole[covariances], axis1=-2, axis2=-1))
+        assert np.all(np.abs(found[mean] - whole[mean]) < 0.15 * deviations)
+        np.testing.assert_allclose(found[covariances], whole[covariances], rtol=0.05, atol=1e-4)
+    np.testing.assert_allclose(found.leads, whole.leads, atol=0.5)
+    one = trust_by_evidence(shards[:1], base, [np.zeros(16)]).recalibration
+    for array, expected in zip(one, shards[0].recalibration, strict=True):
+        np.testing.assert_allclose(array, expected, rtol=1e-9, atol=1e-15)
+    both = mean_trust(shards[:2], base).recalibration
+    for array, *each in zip(both, *(shard.recalibration for shard in shards[:2]), strict=True):
+        np.testing.assert_allclose(array, np.mean(each, axis=0), rtol=1e-12)
 
 
 def test_likelihoods_of_corrections_are_what_moves_their_weights():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from baselines import Learner, Predictions
-from chance import calibration_if_right
+from chance import beyond_chance, calibration_if_right
 from online import LEAST, ask, figures, main, mean_ranks, print_auto
 from streams import Stream
 
@@ -30,6 +30,20 @@ def test_who_is_right_is_off_by_as_much_as_frequencies_are_by_chance():
     # The mean distance of a normal number with the variance of a frequency.
     by_chance = np.sqrt(2 * 0.21 / (np.pi * 500))
     assert calibration_if_right(even).mean() == pytest.approx(by_chance, rel=0.15)
+
+
+@pytest.mark.parametrize("off", [0.0, 0.1])
+def test_beyond_chance_is_how_far_off_probabilities_are(off):
+    """In the mean over short streams, of the square."""
+    random = np.random.default_rng(0)
+    right = random.choice([0.25, 0.45, 0.65, 0.85], (2000, 80))
+    came, said = (random.random(right.shape) < right).astype(int), right - off
+    each = [
+        beyond_chance(y, np.column_stack([1.0 - p, p]), np.array([0, 1]))
+        for y, p in zip(came, said, strict=True)
+    ]
+    above = np.mean(np.square(each))  # of those below zero it is zero
+    assert off**2 <= above <= off**2 + 0.004
 
 
 @pytest.mark.parametrize(("n_first", "quantile"), [(150, 0.0), (165, 0.86), (200, 1.0)])
@@ -77,6 +91,7 @@ def test_a_name_that_nobody_has_is_refused():
 def test_the_mix_is_held_against_its_best_expert_and_the_forest(capsys):
     common = {"stream": "small", "rows": 100, "calibration_error": 0.02}
     common["calibration_if_right"], common["calibration_quantile"] = 0.03, 0.5
+    common["calibration_beyond_chance"] = 0.01
     mix = {"learner": "AutoVVM", "log_loss": 0.31, "best_expert": 0.3, "n_experts": 8}
     forest = {"learner": "ARF", "log_loss": 0.4, "best_expert": None, "n_experts": None}
     results = [common | mix | {"microseconds": 30.0}, common | forest | {"microseconds": 300.0}]

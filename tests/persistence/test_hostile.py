@@ -131,7 +131,7 @@ def test_a_header_longer_than_allowed(refused):
 
 
 def test_names_given_twice(vvm, refused):
-    assert "twice" in refused(with_text(vvm, '"format":10', '"format":10,"format":10'))
+    assert "twice" in refused(with_text(vvm, '"format":11', '"format":11,"format":11'))
     header, data = header_and_data(vvm)
     text = compact(header)
     entry = compact({"counts": header["posterior/states/0/counts"]})[1:-1]
@@ -150,7 +150,7 @@ POSTERIOR = ("state", "posterior")
         (["format"], 0),
         (["format"], 1),
         (["format"], 2),
-        (["format"], 11),
+        (["format"], 12),
         (["format"], "1"),
         (["format"], True),
         (["format"], None),

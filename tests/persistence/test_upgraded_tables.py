@@ -7,18 +7,26 @@ from scipy import sparse
 
 from virtualvector import AutoVVMClassifier, Expert, WideVVMClassifier, persistence
 from virtualvector.auto import classifier
+from virtualvector.kernels.recalibration import Recalibration
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
-def as_format_9(document):
+def as_format_10(document, arrays):
+    """Take from a document of a committee what format 11 brought."""
+    for path in document["state"]["committee"].pop("recalibration").values():
+        del arrays[path]
+
+
+def as_format_9(document, arrays):
     """Take from a document of a committee what format 10 brought."""
+    as_format_10(document, arrays)
     for posterior in document["state"]["committee"]["posteriors"]:
         posterior["settings"].pop("independent", None)  # which may be those of an earlier one
 
 
 def as_format_8(document, arrays):
     """Take from a document of a committee what format 9 brought."""
-    as_format_9(document)
+    as_format_9(document, arrays)
     committee = document["state"]["committee"]
     for expert in (*document["parameters"]["experts"], *committee["at_start"]):
         del expert["rank"]
@@ -159,7 +167,7 @@ def test_first_rows_of_files_before_format_9_are_not_replayed(tmp_path):
     document, arrays = from_bytes(path.read_bytes())
     for expert in (*document["parameters"]["experts"], *document["state"]["committee"]["at_start"]):
         del expert["rank"]
-    as_format_9(document)
+    as_format_9(document, arrays)
     path.write_bytes(to_bytes(document | {"format": 8}, arrays))
     with pytest.raises(persistence.BadModelFile, match="first rows; expected none before format 9"):
         persistence.read(path)
@@ -210,3 +218,19 @@ def test_weights_of_files_before_format_10_are_not_independent(tmp_path):
     path.write_bytes(to_bytes(document | {"format": 9}, arrays))
     with pytest.raises(persistence.BadModelFile, match=r"shape|another"):  # rates had some trust
         persistence.read(path)
+
+
+def test_files_before_format_11_have_nothing_recalibrated(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = AutoVVMClassifier(experts=[Expert(None, 1.0), Expert(None, 3.0)])
+    model.partial_fit(rows, np.argmax(np.column_stack([rows, 0.3 * np.ones(60)]), axis=1))
+    path = tmp_path / "m.vvm"
+    model.save(path)
+    document, arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(document | {"format": 10}, arrays))
+    with pytest.raises(persistence.BadModelFile, match="recalibration; expected none before"):
+        persistence.read(path)
+    as_format_10(document, arrays)
+    path.write_bytes(to_bytes(document | {"format": 10}, arrays))
+    again = persistence.read(path).model._committee.recalibration
+    assert all(map(np.array_equal, again, Recalibration.start(3)))

@@ -37,7 +37,8 @@ def check_news(
 def content_of(known: Known) -> bytes:
     """Return a digest of what has been learned."""
     committee, encoder = known
-    numbers = (committee.evidence, committee.weights, committee.corrections, *committee.pool)
+    weights = (committee.evidence, committee.weights, committee.corrections)
+    numbers = (*weights, *committee.pool, *committee.recalibration)
     columns = (encoder.means, encoder.squares, encoder.missing)
     digest = hashlib.sha256(str(committee.n_rows).encode())
     for array in (*numbers, *columns):

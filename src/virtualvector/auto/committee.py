@@ -16,6 +16,7 @@ from virtualvector.auto.first_rows import FirstRows
 from virtualvector.auto.history import History
 from virtualvector.concurrency import computed_once
 from virtualvector.kernels import calibration
+from virtualvector.kernels.recalibration import Recalibration
 from virtualvector.learners.expert import Expert
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -47,6 +48,7 @@ class Committee:
     evidence: Array  # log-probability that each gave to what came while it was awake
     pool: Pool
     corrections: Array  # how much each way to correct the mix, or the pool, is trusted
+    recalibration: Recalibration  # of more than two classes, after that
     counts: Array  # rows of each class since the last alarm
     drift: DriftDetector
     history: History
@@ -60,7 +62,7 @@ class Committee:
         cls, experts: Sequence[Expert], feature_space: FeatureSpace, classes: Labels | None
     ) -> Committee:
         """Return experts that know nothing and are trusted alike."""
-        n = len(experts)
+        n, n_classes = len(experts), 0 if classes is None else len(classes)
         return cls(
             feature_space=feature_space,
             at_start=tuple(experts),
@@ -72,7 +74,8 @@ class Committee:
             evidence=np.zeros(n),
             pool=Pool.start(n),
             corrections=calibration.first_weights(),
-            counts=np.zeros(0 if classes is None else len(classes)),
+            recalibration=Recalibration.start(n_classes),
+            counts=np.zeros(n_classes),
             drift=DriftDetector(),
             history=History(),
             first_rows=FirstRows.none() if feature_space.n_scaled else None,
@@ -141,10 +144,13 @@ class Committee:
 
     def welcome(self, label: Labels) -> Committee:
         """Add a class that has not been seen so far."""
-        place = int(np.searchsorted(self.classes, label[0])) if len(self.classes) else 0
+        n = len(self.classes)
+        place = int(np.searchsorted(self.classes, label[0])) if n else 0
+        others = np.delete(np.arange(n + 1), place)
         return replace(
             self,
             posteriors=tuple(each.welcome(label) for each in self.posteriors),
+            recalibration=self.recalibration.of_classes(others, n + 1),
             counts=np.insert(self.counts, place, 0.0),
         )
 

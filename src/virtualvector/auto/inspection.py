@@ -19,7 +19,7 @@ def n_bytes(committee: Committee) -> int:
     unseen = [each.unseen for each in committee.posteriors if each.unseen is not None]
     arrays |= {id(array): array.nbytes for state in unseen for array in state}
     weights = (committee.weights, committee.awake, committee.evidence, committee.corrections)
-    trust = [*weights, *committee.pool]
+    trust = [*weights, *committee.pool, *committee.recalibration]
     first_rows = 0 if committee.first_rows is None else committee.first_rows.n_bytes
     return sum(arrays.values()) + sum(array.nbytes for array in trust) + first_rows
 

@@ -11,7 +11,8 @@ common covariance, n_k rows of shard k and δ what each row adds, its precision 
 
     P = (C₀ + δ Σn_k I)⁻¹ + Σₖ [C_k⁻¹ − (C₀ + δ n_k I)⁻¹],
 
-and the same for linear terms: what a shard has learned is never less than nothing.
+and the same for linear terms: what a shard has learned is never less than nothing. So it is with
+what recalibrates (`kernels/recalibration.py`), which does not drift; leads add up.
 
 Of models that come from elsewhere, in which others are awake, it is the mean, by the rows that each
 has learned: of exponents that is the geometric mean of what their pools say.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from virtualvector.auto.history import LONGEST, History, HistoryEntry, thinned
 from virtualvector.kernels import calibration
 from virtualvector.kernels.log_pool import DRIFT
 from virtualvector.kernels.mixing import SHARE
+from virtualvector.kernels.recalibration import MOST_LEAD, Recalibration
 from virtualvector.learners.log_pool import PRECISION, Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
 from virtualvector.learners.pooling import known_together, of_all_classes
@@ -44,6 +46,7 @@ class Trust(NamedTuple):
     weights: Array
     pool: Pool
     corrections: Array
+    recalibration: Recalibration
 
 
 def multiplied(shards: Sequence[Committee], start: Committee, trust: Trust) -> Committee:
@@ -80,14 +83,14 @@ def trust_by_evidence(
 ) -> Trust:
     """Return the trust after a round, given the log-likelihood of each correction in each shard."""
     if start.alone:
-        return Trust(start.weights, start.pool, start.corrections)
+        return Trust(start.weights, start.pool, start.corrections, _recalibrated(shards, start))
     evidence = [shard.evidence - start.evidence for shard in shards]
     n = len(start.weights)
     weights = _moved(start.weights, evidence, SHARE, np.full(n, 1.0 / n))
     n_calm = start.n_rows - start.calm_since
     share = max(calibration.SHARE, calibration.RESTLESS / (n_calm + 10.0))
     corrections = _moved(start.corrections, gains, share, calibration.first_weights())
-    return Trust(weights, _exponents(shards, start), corrections)
+    return Trust(weights, _exponents(shards, start), corrections, _recalibrated(shards, start))
 
 
 def mean_trust(shards: Sequence[Committee], start: Committee) -> Trust:
@@ -108,7 +111,12 @@ def mean_trust(shards: Sequence[Committee], start: Committee) -> Trust:
     unknown = awake & (np.diagonal(variances) == 0.0)  # of who is awake where nothing was learned
     variances[unknown, unknown] = 1.0 / PRECISION
     corrections = mean([shard.corrections for shard in shards])
-    return Trust(weights, Pool(mean(exponents), variances), corrections / corrections.sum())
+    return Trust(
+        weights,
+        Pool(mean(exponents), variances),
+        corrections / corrections.sum(),
+        Recalibration(*map(mean, zip(*_of_all_classes(shards), strict=True))),
+    )
 
 
 def _n_new(shards: Sequence[Committee], start: Committee) -> list[int]:
@@ -134,6 +142,7 @@ def of_classes(committee: Committee, classes: Labels) -> Committee:
         committee,
         posteriors=tuple(replace(each, classes=classes) for each in posteriors),
         counts=_counts(committee, classes),
+        recalibration=_recalibration(committee, classes),
     )
 
 
@@ -142,6 +151,49 @@ def _counts(committee: Committee, classes: Labels) -> Array:
     counts = np.zeros(len(classes))
     counts[np.searchsorted(classes, committee.classes)] = committee.counts
     return counts
+
+
+def _recalibration(committee: Committee, classes: Labels) -> Recalibration:
+    """Return what recalibrates; of classes that have not come nothing is known."""
+    places = np.searchsorted(classes, committee.classes)
+    return committee.recalibration.of_classes(places, len(classes))
+
+
+def _of_all_classes(committees: Sequence[Committee]) -> list[Recalibration]:
+    classes = _classes(committees)
+    return [_recalibration(each, classes) for each in committees]
+
+
+def _recalibrated(shards: Sequence[Committee], start: Committee) -> Recalibration:
+    """Return what shards have learned of it together."""
+    before, *after = _of_all_classes((start, *shards))
+    of_classes = _product(
+        [(each.by_class, each.class_covariances) for each in after],
+        (before.by_class, before.class_covariances),
+    )
+    of_likeliest = _product(
+        [(each.of_likeliest, each.likeliest_covariance) for each in after],
+        (before.of_likeliest, before.likeliest_covariance),
+    )
+    leads = before.leads + np.sum([each.leads - before.leads for each in after], axis=0)
+    return Recalibration(*of_classes, *of_likeliest, np.clip(leads, -MOST_LEAD, MOST_LEAD))
+
+
+def _product(after: Sequence[tuple[Array, Array]], before: tuple[Array, Array]) -> tuple[Any, Any]:
+    """Return the mean and covariance of normal posteriors multiplied, each over the one before."""
+    precision = precision_before = _inverse(before[1])
+    linear = linear_before = _times(precision, before[0])
+    for mean, covariance in after:
+        own = _inverse(covariance)
+        precision = precision + own - precision_before
+        linear = linear + _times(own, mean) - linear_before
+    covariance = _inverse(precision)
+    return _times(covariance, linear), covariance
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    product: Array = np.einsum("...ij,...j->...i", matrices, vectors)
+    return product
 
 
 def _classes(committees: Sequence[Committee]) -> Labels:
@@ -182,7 +234,7 @@ def _exponents(shards: Sequence[Committee], start: Committee) -> Pool:
 
 def _inverse(matrix: Array) -> Array:
     inverse = np.linalg.inv(matrix)
-    symmetric: Array = 0.5 * (inverse + inverse.T)
+    symmetric: Array = 0.5 * (inverse + inverse.swapaxes(-1, -2))
     return symmetric
 
 

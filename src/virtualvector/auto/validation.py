@@ -17,6 +17,8 @@ from virtualvector.features.encoder import Encoder
 from virtualvector.kernels import calibration
 from virtualvector.kernels.log_pool import DRIFT
 from virtualvector.kernels.mixing import SHARE
+from virtualvector.kernels.recalibration import MOST_LEAD, Recalibration
+from virtualvector.kernels.recalibration import PRECISION as RECALIBRATED_PRECISION
 from virtualvector.learners.expert import Expert, check_expert
 from virtualvector.learners.log_pool import PRECISION
 from virtualvector.posterior.state import ROWS
@@ -133,6 +135,7 @@ def _check_trust(committee: Committee) -> None:
     _expect(_sums_to_one(corrections, n_ways, 0.0), "corrections that sum to one")
     _expect(np.all(corrections > 0.0), "some trust in each correction")
     _check_pool(committee)
+    _check_recalibration(committee.recalibration, len(committee.classes))
     counts, n_calm = committee.counts, committee.n_rows - committee.calm_since
     _expect(counts.shape == committee.classes.shape and np.all(counts >= 0.0), "counts of classes")
     # Of a file of an older format they are not whole numbers.
@@ -153,6 +156,19 @@ def _check_pool(committee: Committee) -> None:
     possible = (variances > 0.0) & (variances <= most + _ROUNDING)
     _expect(np.all(possible), "variances of who is awake")
     _expect(np.linalg.eigvalsh(covariance)[0] >= -_ROUNDING, "a covariance")
+
+
+def _check_recalibration(found: Recalibration, n_classes: int) -> None:
+    shapes = [array.shape for array in Recalibration.start(n_classes)]
+    _expect([array.shape for array in found] == shapes, f"a recalibration of {n_classes} classes")
+    for mean, covariances in (found[:2], found[2:4]):
+        _expect(np.all(np.abs(mean) <= _MOST_EXPONENT), "corrections that can be learned")
+        _expect(np.array_equal(covariances, covariances.swapaxes(-1, -2)), "symmetric covariances")
+        variances, most = np.diagonal(covariances, axis1=-2, axis2=-1), 1.0 / RECALIBRATED_PRECISION
+        possible = (variances > 0.0) & (variances <= most + _ROUNDING)
+        _expect(np.all(possible), "variances of corrections")
+        _expect(np.all(np.linalg.eigvalsh(covariances) >= -_ROUNDING), "covariances")
+    _expect(np.all(np.abs(found.leads) <= MOST_LEAD), f"leads of at most {MOST_LEAD:.4g}")
 
 
 def _sums_to_one(weights: Any, n: int, share: float) -> bool:

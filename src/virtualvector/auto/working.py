@@ -255,6 +255,7 @@ class WorkingCommittee:
             evidence=evidence,
             pool=at.committee.pool.updated(awake, pool),
             corrections=at.opinions.corrections.copy(),
+            recalibration=at.opinions.recalibration.copy(),
             counts=at.opinions.counts.copy(),
             drift=at.committee.drift._replace(excess=excess, variance=variance),
             history=history,

@@ -37,6 +37,7 @@ def opinions_of(committee: Committee, n_rows: int) -> Opinions:
         committee.corrections.copy(),
         np.array([committee.drift.excess, committee.drift.variance]),
         committee.counts.copy(),
+        committee.recalibration.copy(),
     )
 
 

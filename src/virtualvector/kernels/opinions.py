@@ -12,6 +12,7 @@ from virtualvector.kernels import calibration
 from virtualvector.kernels.calibration import correct
 from virtualvector.kernels.log_pool import DRIFT, log_pool
 from virtualvector.kernels.mixing import mix, mix_only
+from virtualvector.kernels.recalibration import LEVELS, NONE, Recalibration, recalibrate
 from virtualvector.types import Array, IntArray
 
 
@@ -32,12 +33,15 @@ class Opinions(NamedTuple):
     stated: Array  # (2, T, K)  by the mix and by the pool
     corrections: Array  # (W,)
     work: Array  # (W, K)
+    recalibration: Recalibration
+    recalibrated: Array  # (4, …)  scratch memory of that
     predicted: Array  # (T, K)
 
 
 def opinions_for(
     n_rows: int, n_classes: int, share: float, weights: Array, evidence: Array, exponents: Array,
     covariance: Array, corrections: Array, tally: Array, counts: Array,
+    recalibration: Recalibration = NONE,
 ) -> Opinions:  # fmt: skip
     """Return room for the opinions of experts on so many rows."""
     return Opinions(
@@ -55,6 +59,8 @@ def opinions_for(
         stated=np.zeros((2, n_rows, n_classes)),
         corrections=corrections,
         work=np.zeros((len(corrections), n_classes)),
+        recalibration=recalibration,
+        recalibrated=np.zeros((4, max(n_classes, LEVELS))),
         predicted=np.zeros((n_rows, n_classes)),
     )
 
@@ -97,6 +103,10 @@ def conclude(opinions: Opinions, n_rows: int, learn: bool) -> None:
             stated, observed, powers, _SOURCES, _POWERS, _SHARES, opinions.corrections, _FIRST,
             _SHARE, _RESTLESS, n_before, learn, opinions.work, predicted,
         )  # fmt: skip
+        if opinions.recalibration.by_class.shape[0] > 2:
+            recalibrate(
+                predicted, observed, powers, opinions.recalibration, learn, opinions.recalibrated
+            )
 
 
 @compiled

@@ -18,6 +18,7 @@ from virtualvector.persistence.upgrade_committee import (
     with_pool,
     with_rank,
     with_reach,
+    with_recalibration,
     with_views,
 )
 from virtualvector.persistence.upgrade_points import (
@@ -94,6 +95,8 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state = with_first_rows(with_full_covariances(state))
     if format < 10:
         state = with_precisions_added(state)
+    if format < 11:
+        state, arrays = with_recalibration(state, arrays)
     return state, arrays
 
 

@@ -1,4 +1,4 @@
-"""What formats 5, 6 and 9 changed of committees: a pool, views, statistics, ranks, first rows."""
+"""What formats 5, 6, 9 and 11 changed of committees: how they see, pool, keep and correct."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from virtualvector.persistence.records import Record, with_each_record
 _SLOTS = 8  # of a categorical column, as format 4 has them
 _PRECISION = 10.0  # of an exponent in the pool
 _WAYS, _NEW_WAYS = 13, (1, 14, 15)  # to correct the mix; those of the pool
+_LEVELS, _OF_CORRECTIONS = 6, 30.0  # of what recalibrates: values of p, and precisions
+_LEAD = -1.3862943611198906  # log-odds of the trust in it, of 0.2
 _NEXT_TO_NOTHING = 1e-12  # trust in a new way, so that a file says what it said
 
 
@@ -117,6 +119,29 @@ def with_first_rows(state: Any) -> Any:
     if "first_rows" in state["committee"]:
         raise Misfit("committee: found first rows; expected none before format 9")
     return state | {"committee": state["committee"] | {"first_rows": None}}
+
+
+def with_recalibration(state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Format 11: a committee recalibrates more than two classes; here, nothing yet."""
+    if not isinstance(state, dict) or not _has(state, "committee"):
+        return state, arrays
+    committee = state["committee"]
+    if "recalibration" in committee:
+        raise Misfit("committee: found a recalibration; expected none before format 11")
+    try:
+        n_classes = len(committee["posteriors"][0]["classes"]["values"])
+    except (KeyError, TypeError, IndexError):
+        return state, arrays  # which `unpack` refuses
+    known = {
+        "by_class": np.zeros((n_classes, 2)),
+        "class_covariances": np.tile(np.eye(2) / _OF_CORRECTIONS, (n_classes, 1, 1)),
+        "of_likeliest": np.zeros(_LEVELS),
+        "likeliest_covariance": np.eye(_LEVELS) / _OF_CORRECTIONS,
+        "leads": np.full(2, _LEAD),
+    }
+    places = {name: f"committee/recalibration/{name}" for name in known}
+    committee = committee | {"recalibration": places}
+    return state | {"committee": committee}, arrays | {places[name]: known[name] for name in known}
 
 
 def _has(state: dict[str, Any], *names: str) -> bool:
