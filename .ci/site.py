@@ -96,8 +96,8 @@ def _wrong(link: Link, path: Path, pages: dict[Path, Page]) -> str:
     return ""
 
 
-def browser() -> AbstractContextManager[Any] | None:
-    """Return a browser to look at pages with, if there is one."""
+def browser(**logs: str) -> AbstractContextManager[Any] | None:
+    """Return a browser to look at pages with, if there is one, that keeps some logs."""
     program, driver = next(filter(None, map(shutil.which, BROWSERS)), None), "chromedriver"
     if program is None or shutil.which(driver) is None:
         return None
@@ -114,6 +114,7 @@ def browser() -> AbstractContextManager[Any] | None:
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     ):
         options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", logs)
     service = Service(shutil.which(driver), log_output=subprocess.DEVNULL)
     return webdriver.Chrome(options, service)  # type: ignore[no-any-return]
 

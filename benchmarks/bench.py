@@ -1,6 +1,7 @@
 """What a predicted and learned row costs, beside the limit of the machine and other packages.
 
     python benchmarks/bench.py [--quick] [--only PART] [--json FILE] [--pictures FOLDER]
+    python benchmarks/bench.py --smallest        # shows that all of it runs
     python benchmarks/bench.py --page FILE       # docs/speed.md, from such a FILE
 
 Everything is measured in one process and one run (speed/timing.py says how), BLAS on one thread.
@@ -22,13 +23,13 @@ from threadpoolctl import threadpool_limits
 from speed import growth, tables
 from speed.aims import exceeds_ceiling, print_aims
 from speed.batches import measure_batches
-from speed.committee import DIMENSIONS, measure_committee
+from speed.committee import measure_committee
 from speed.contestants import engines
 from speed.figures import Figure, Report
 from speed.limit import IN_CACHE, limit
 from speed.machine import machine
 from speed.pictures import draw_all
-from speed.plan import FULL, QUICK, Plan
+from speed.plan import FULL, QUICK, SMALLEST, Plan
 from speed.problem import NOISY, SEPARABLE
 from speed.readme import rewrite
 from speed.real import REAL, measure_real
@@ -88,7 +89,7 @@ def batches(plan: Plan) -> Iterator[Figure]:
 
 
 def committee(plan: Plan) -> Iterator[Figure]:
-    for d in DIMENSIONS:
+    for d in plan.committee:
         say(f"committee: d = {d}")
         yield from measure_committee(d, plan)
 
@@ -149,6 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and say whether the ceiling holds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="about a minute, less precise")
+    parser.add_argument("--smallest", action="store_true", help="numbers that mean nothing")
     parser.add_argument("--only", choices=PARTS, action="append", help="a part; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here too")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw how costs grow")
@@ -163,7 +165,7 @@ def main(arguments: list[str] | None = None) -> int:
         rewrite(PAGE, options.page)
         return 0
 
-    plan = QUICK if options.quick else FULL
+    plan = SMALLEST if options.smallest else QUICK if options.quick else FULL
     command = shlex.join(["python", "benchmarks/bench.py", *(["--quick"] * options.quick)])
     left_out = {c.name: c.needs for c in everybody() if c.missing}
     report = Report(machine(), command, left_out=left_out)

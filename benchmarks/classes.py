@@ -2,6 +2,7 @@
 
     python benchmarks/classes.py           # the two ways, by log-loss
     python benchmarks/classes.py many      # the cost of many classes
+    python benchmarks/classes.py --rows N  # of no more rows of each stream
 
 Every class has a posterior that says p that a row is of this class. Either p is divided by the sum
 over classes, or "this class and none of the others" is taken, which is proportional to p/(1 − p).
@@ -15,8 +16,8 @@ over labels drawn from what was predicted, and the share of these draws that is 
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from time import process_time
 from unittest import mock
 
@@ -85,10 +86,10 @@ MANY = {
 }
 
 
-def many() -> None:
+def many(n_rows: int | None) -> None:
     found = []
     for name, load in MANY.items():
-        X, labels = load()
+        X, labels = (each[:n_rows] for each in load())
         classes = np.unique(labels)
         for kind, sure in (("all", math.inf), ("not sure", committee.SURE)):
             with mock.patch.object(committee, "SURE", sure):
@@ -113,13 +114,12 @@ def many() -> None:
     print(pd.DataFrame(found).to_string(index=False, float_format="{:.4f}".format))
 
 
-def two_ways() -> None:
+def two_ways(n_rows: int | None) -> None:
     found = []
     for name, load in STREAMS.items():
-        X, labels = load(return_X_y=True)
-        order = np.random.default_rng(0).permutation(len(labels))
-        labels, classes = labels[order], np.unique(labels)
-        inputs = Encoder([False] * X.shape[1]).learn(list(X[order].T))
+        X, labels = (each[:n_rows] for each in shuffled(load))
+        classes = np.unique(labels)
+        inputs = Encoder([False] * X.shape[1]).learn(list(X.T))
         feature_space = FeatureSpace(X.shape[1], X.shape[1], 100, 0.0)
         for kind, expert in EXPERTS.items():
             view = feature_space.view(expert)
@@ -136,6 +136,14 @@ def two_ways() -> None:
     print(pd.DataFrame(found).to_string(index=False, float_format="{:.3f}".format))
 
 
-if __name__ == "__main__":
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", nargs="?", choices=["many"])
+    parser.add_argument("--rows", type=int, help="take no more of each stream")
+    options = parser.parse_args()
     with threadpool_limits(1):
-        many() if sys.argv[1:] == ["many"] else two_ways()
+        (many if options.what else two_ways)(options.rows)
+
+
+if __name__ == "__main__":
+    main()

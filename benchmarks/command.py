@@ -1,6 +1,6 @@
 """What `vvm` spends besides learning: reading, starting, memory.
 
-    python benchmarks/command.py [--rows 1000000]
+    python benchmarks/command.py [--rows 1000000] [--starts 5]
 
 Prints the split of `vvm learn --learner adf` on a CSV file of 20 columns between reading and the
 rest, its peak memory, and where the time goes when `vvm predict` says ten rows.
@@ -86,7 +86,7 @@ def print_memory(path: Path) -> None:
     print(f"vvm learn: {perf_counter() - start:.1f} s in all, peak memory {peak:.0f} MB")
 
 
-def print_start(folder: Path, rows: Path) -> None:
+def print_start(folder: Path, rows: Path, starts: int) -> None:
     """Print how long commands take to start, and which imports that is."""
     model, ten = folder / "m.vvm", folder / "ten.csv"
     lines = rows.read_text()[:100_000].splitlines()
@@ -96,8 +96,8 @@ def print_start(folder: Path, rows: Path) -> None:
     subprocess.run(learn, check=True)
     predict = ["predict", ten, "--model", model]
     for arguments in (["--help"], predict):
-        best = min(_seconds([VVM, *arguments]) for _ in range(5))
-        print(f"vvm {arguments[0]}: {best:.2f} s of processor time, best of 5")
+        best = min(_seconds([VVM, *arguments]) for _ in range(starts))
+        print(f"vvm {arguments[0]}: {best:.2f} s of processor time, best of {starts}")
     timed = [sys.executable, "-X", "importtime", VVM, *predict]
     done = subprocess.run(timed, capture_output=True, text=True, check=True)
     print("  of which imports, in ms, with all that they import:")
@@ -118,13 +118,15 @@ def _seconds(command: list[Any]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
-    n_rows = parser.parse_args().rows
+    parser.add_argument("--starts", type=int, default=5)
+    options = parser.parse_args()
+    n_rows = options.rows
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
         write_rows(path, n_rows)
         print_split(path, n_rows)
         print_memory(path)
-        print_start(Path(folder), path)
+        print_start(Path(folder), path, options.starts)
 
 
 if __name__ == "__main__":

@@ -47,11 +47,13 @@ def main() -> None:
     """Print the fingerprints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--each", action="store_true")
-    each = parser.parse_args().each
+    parser.add_argument("--only", choices=GROUPS, help="one group of settings")
+    options = parser.parse_args()
+    each, groups = options.each, [options.only] if options.only else GROUPS
     everything, everything_clean = _Group(), _Group()
-    for name, group in GROUPS.items():
+    for name in groups:
         whole, clean = _Group(), _Group()
-        for setting, result in group():
+        for setting, result in GROUPS[name]():
             digest = _digest(result)
             whole.add(digest.encode())
             if name not in MIXED and "label_noise" not in setting:

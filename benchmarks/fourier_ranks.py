@@ -1,6 +1,6 @@
 """Fourier features: fewer with all covariances beside more with precisions of low rank.
 
-    python benchmarks/fourier_ranks.py
+    python benchmarks/fourier_ranks.py [--rows N]
 
 One expert of bandwidth 0.5 and margin noise 0.1 alone, each row predicted and then learned: the
 log-loss of a row and microseconds of processor, on 3,000 rows of Spambase, two drawn problems of
@@ -9,6 +9,7 @@ log-loss of a row and microseconds of processor, on 3,000 rows of Spambase, two 
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Iterator
 
@@ -39,9 +40,13 @@ def problems() -> Iterator[tuple[str, Array, Labels]]:
 
 def main() -> None:
     """Print log-losses and times."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, help="take no more of each problem")
+    n_rows = parser.parse_args().rows
     sizes = [f"{n * times}, {'all' if rank is None else rank}" for n, times, rank in SIZES]
     print("problem", *sizes, sep="\t")
-    for name, rows, labels in problems():
+    for name, *table in problems():
+        rows, labels = (each[:n_rows] for each in table)
         told = []
         for n, times, rank in SIZES:
             expert = Expert(0.5, 0.1, detail=times, rank=rank)

@@ -3,6 +3,7 @@
     python benchmarks/label_noise_beside.py            # a hundred streams of each kind
     python benchmarks/label_noise_beside.py --seed 3   # others
     python benchmarks/label_noise_beside.py --alone    # VVM without a hedge
+    python benchmarks/label_noise_beside.py --streams 3
 
 Prints how far VVM is above ADF with the same settings, nats a row over a stream of 300 rows.
 """
@@ -26,7 +27,7 @@ KINDS = {
 }
 LABEL_NOISES = (0.02, 0.1, 0.2)
 BUFFERS = (10, 40)
-STREAMS, BATCH = 100, 10
+BATCH = 10
 CLASSES = np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])
 
 
@@ -71,18 +72,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--alone", action="store_true", help="VVM without a hedge")
+    parser.add_argument("--streams", type=int, default=100, help="of each kind")
     options = parser.parse_args()
-    seed, hedge = options.seed, not options.alone
+    seed, hedge, n_streams = options.seed, not options.alone, options.streams
     found = {
-        kind: np.array([above_adf(i, seed, hedge, more) for i in range(STREAMS)])
+        kind: np.array([above_adf(i, seed, hedge, more) for i in range(n_streams)])
         for kind, more in KINDS.items()
     }
-    found["three classes"] = np.array([classes_above_adf(i, seed, hedge) for i in range(STREAMS)])
+    found["three classes"] = np.array([classes_above_adf(i, seed, hedge) for i in range(n_streams)])
     for (kind, above), (k, b) in itertools.product(found.items(), enumerate(BUFFERS)):
         over = above[:, k]
         print(
             f"{kind}, B={b}: mean {over.mean():+.4f}, farthest {over.max():+.4f}, "
-            f"{np.sum(over > 0.05)} of {STREAMS} more than 0.05 above ADF"
+            f"{np.sum(over > 0.05)} of {n_streams} more than 0.05 above ADF"
         )
     aims = [Aim(f"{k}: nats a row above ADF", float(a.max()), 0.05) for k, a in found.items()]
     print(*aims, sep="\n")

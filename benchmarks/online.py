@@ -147,6 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--streams", help="names with commas, or held-out for those kept back")
     parser.add_argument("--models", help="names with commas")
+    parser.add_argument("--rows", type=int, help="take no more of each stream")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep here what was said")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here too")
     options = parser.parse_args(arguments)
@@ -157,6 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
     found = []
     with threadpool_limits(1, user_api="blas"):
         for stream in map(load, stream_names):
+            stream = stream if options.rows is None else stream.first(options.rows)
             for name in learner_names:
                 print(f"{stream.name}, {len(stream.y)} rows: {name}", file=sys.stderr, flush=True)
                 predictions = ask(name, LEARNERS[name], stream, options.cache)

@@ -1,6 +1,6 @@
 """What a committee costs beyond its experts: mixing, calibration, scaling, decisions.
 
-    python benchmarks/overhead.py
+    python benchmarks/overhead.py [--rows N]
 
 Prints, for the first and the last rows of Spambase, in calls of some rows, how many experts are
 awake, the microseconds per row of all experts that are (what they see of a row included), and the
@@ -9,6 +9,7 @@ ratio of the whole to that; copies of experts, which every call makes, are not t
 
 from __future__ import annotations
 
+import argparse
 from time import process_time
 
 import numpy as np
@@ -42,10 +43,13 @@ class Clock:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, help="take no more of Spambase")
+    n_rows = parser.parse_args().rows
     clock = Clock()
     clock.watch(Engine, "learn")
     clock.watch(workplace, "look_at_rows")
-    X, y = load_spambase(return_X_y=True, random_state=0)
+    X, y = (each[:n_rows] for each in load_spambase(return_X_y=True, random_state=0))
     AutoVVMClassifier().partial_fit(X[:128], y[:128], classes=[0, 1])  # compiles
     print(f"{'rows':>14}{'a call':>8}{'awake':>8}{'experts, µs':>14}{'whole / experts':>18}")
     for piece in PIECES:

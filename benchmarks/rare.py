@@ -1,6 +1,6 @@
 """Rare classes: how well AutoVVM ranks one row in two hundred, beside batch logistic regression.
 
-    python benchmarks/rare.py [--draws N]
+    python benchmarks/rare.py [--draws N] [--rows N]
 
 One pass of AutoVVM with default arguments over 12,000 rows, and logistic regression of scikit-learn
 (default arguments, columns standardised) that sees the same rows at once; both then predict 40,000
@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from virtualvector import AutoVVMClassifier
 from virtualvector.types import Array, IntArray
 
-N_LEARNED, N_PREDICTED = 12_000, 40_000
+N_LEARNED, PREDICTED = 12_000, 10 / 3  # rows, and how many times as many
 RARE = 2.576  # deviations that one normal number in two hundred exceeds
 
 Table = tuple[Array, IntArray]
@@ -69,7 +69,7 @@ STREAMS: dict[str, Callable[[np.random.Generator, int], Table]] = {
 }
 
 
-def measured(rows: Array, labels: IntArray, n_learned: int = N_LEARNED) -> dict[str, float]:
+def measured(rows: Array, labels: IntArray, n_learned: int) -> dict[str, float]:
     """Return average precision and log-loss of both learners."""
     online = AutoVVMClassifier().partial_fit(rows[:n_learned], labels[:n_learned], [0, 1])
     batch = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -86,12 +86,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure all streams and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--draws", type=int, default=5, help="streams of each kind")
+    parser.add_argument("--rows", type=int, default=N_LEARNED, help="that are learned")
     options = parser.parse_args(arguments)
     found = []
     for name, draw in STREAMS.items():
         for seed in range(options.draws):
-            table = draw(np.random.default_rng(seed), N_LEARNED + N_PREDICTED)
-            found.append({"stream": name, **measured(*table)})
+            n_rows = options.rows + round(PREDICTED * options.rows)
+            table = draw(np.random.default_rng(seed), n_rows)
+            found.append({"stream": name, **measured(*table, options.rows)})
             print(found[-1], file=sys.stderr, flush=True)
     table = pd.DataFrame(found).groupby("stream", sort=False).mean()
     print(table[sorted(table)[::-1]].to_string(float_format="{:.4f}".format))

@@ -52,7 +52,6 @@ request = function()
 end
 """
 
-PORT = 8790
 LABELS_PER_SECOND = 500
 AT_ONCE = 50  # labels in a request
 
@@ -75,6 +74,7 @@ def main() -> None:
     parser.add_argument("--learner", default="auto", help="of vvm learn")
     parser.add_argument("--soak", type=float, help="seconds to watch the memory for, instead")
     parser.add_argument("--store", help="another address than a SQLite file")
+    parser.add_argument("--port", type=int, default=8790)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -127,17 +127,17 @@ def serving(folder: Path, options: object) -> list[str]:
         old.unlink()
     (folder / "live.vvm").write_bytes((folder / "m.vvm").read_bytes())
     vvm = Path(sys.executable).with_name("vvm")
-    command = [str(vvm), "serve", "--model", str(folder / "live.vvm"), "--port", str(PORT)]
+    command = [str(vvm), "serve", "--model", str(folder / "live.vvm"), "--port", str(options.port)]
     return [*command, "--store", options.store] if options.store else command
 
 
 def soak(folder: Path, rows: list[dict[str, object]], options: object) -> None:
     """Keep a service busy, and print what memory it has."""
     command = [*serving(folder, options), "--keep-rows", "20000"]
-    with server(command, PORT) as process, labels(PORT, rows, True):
+    with server(command, options.port) as process, labels(options.port, rows, True):
         n_requests, began = 0, time.monotonic()
         while time.monotonic() - began < options.soak:
-            said = shoot(folder, PORT, options.soak / 10, options.connections)
+            said = shoot(folder, options.port, options.soak / 10, options.connections)
             n_requests += int(re.search(r"(\d+) requests in", said)[1])
             status = Path(f"/proc/{process.pid}/status").read_text()
             memory = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
@@ -146,7 +146,7 @@ def soak(folder: Path, rows: list[dict[str, object]], options: object) -> None:
 
 
 def measure(folder: Path, kind: str, rows: list[dict[str, object]], options: object) -> Load:
-    port = PORT
+    port = options.port
     if kind == "constant":
         command = [sys.executable, "-c", CONSTANT, str(port)]
     else:

@@ -1,6 +1,6 @@
 """What two threads bring a committee, and what they could bring at most.
 
-    python benchmarks/threads.py
+    python benchmarks/threads.py [--rounds N] [--only PROBLEM]
 
 For rows of 57 and 200 columns, in calls of 512: the processor's microseconds per row; how many
 times faster it would be if waking took nothing, by the processor time of each task, done one after
@@ -47,6 +47,13 @@ def noisy(n_rows: int, n_columns: int):
     """Return the rows of ``make bench``."""
     rows = NOISY.draw(n_rows, n_columns)
     return rows.X, rows.signs
+
+
+PROBLEMS = (  # columns, rows that are known before, and rows
+    ("noisy, 57", noisy, 57, 2048, 1536),
+    ("noisy, 200", noisy, 200, 2048, 1536),
+    ("linear, 57", linear, 57, 6144, 4096),
+)
 
 
 def known(X, y, first: int) -> AutoVVMClassifier:
@@ -190,12 +197,9 @@ def pinned() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=REPEATED, help="of those by the clock")
-    rounds = parser.parse_args().rounds
-    problems = (
-        ("noisy, 57", noisy, 57, 2048, 1536),
-        ("noisy, 200", noisy, 200, 2048, 1536),
-        ("linear, 57", linear, 57, 6144, 4096),
-    )
+    parser.add_argument("--only", choices=[name for name, *_ in PROBLEMS], help="one problem")
+    options = parser.parse_args()
+    problems = [each for each in PROBLEMS if options.only in (None, each[0])]
     given = [of_processes(*problem) for _, *problem in problems]
     pinned()
     cost_of_waking = waking()
@@ -206,7 +210,7 @@ def main() -> None:
         rows = draw(first + n, n_columns)
         found = sorted(bound(*rows, first) for _ in range(REPEATED))
         most, cost, woken = found[REPEATED // 2]
-        clock = by_the_clock(*rows, first, rounds)
+        clock = by_the_clock(*rows, first, options.rounds)
         left = cost / most + 1e6 * cost_of_waking * woken / BLOCK
         values = (cost, most, woken, cost / left, clock, machine)
         print(f"{name:>12}", *(f"{value:>13.2f}" for value in values), flush=True)

@@ -1,6 +1,6 @@
 """Rows of two thousand columns without zeros: covariances, a sketch, and precisions of low rank.
 
-    python benchmarks/wide_rows.py [--seeds 3]
+    python benchmarks/wide_rows.py [--seeds 3] [--rows N]
 
 Five problems of 1,000 rows (Spambase's have 1,500), each row predicted and then learned: log-loss
 per row and microseconds of processor. Beside the committee as usual, whose experts are of low rank
@@ -108,12 +108,15 @@ def main() -> None:
     """Print log-losses, means over seeds, and times."""
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("--seeds", type=int, default=3)
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--rows", type=int, help="take no more of each problem")
+    options = parser.parse_args()
+    seeds = options.seeds
     print("problem", "columns", *(each.__name__ for each in LEARNERS), sep="\t")
     for problem in PROBLEMS:
         losses, times = np.zeros((2, len(LEARNERS)))
         for seed in range(seeds):
-            rows, labels = problem(np.random.default_rng(seed))
+            drawn = problem(np.random.default_rng(seed))
+            rows, labels = (each[: options.rows] for each in drawn)
             for k, learner in enumerate(LEARNERS):
                 start = time.process_time()
                 said = learner(rows, labels)[np.arange(len(labels)), labels]

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 
 from speed.committee import (
-    DIMENSIONS,
     ONE_ROW,
     PER_FOREST,
     PER_THREAD,
@@ -18,6 +17,7 @@ from speed.committee import (
 from speed.contestants import SGD_LEARNS, VVM_LEARNS
 from speed.figures import Report
 from speed.growth import STREAMING
+from speed.plan import FULL
 from speed.real import (
     LABEL_NOISES,
     MERGING,
@@ -110,12 +110,12 @@ def aims(dimensions: tuple[int, ...]) -> list[Aim]:
             for label_noise in LABEL_NOISES
         ),
         Aim("batches", "VVM 30, merging", "× products", 2.0, {"d": 100}),
-        *(Aim("committee", ONE_ROW, TIMES_BATCHES, 1.5, {"d": d}) for d in DIMENSIONS),
-        *(Aim("committee", PREDICTED, PREDICTED_TIMES, 0.75, {"d": d}) for d in DIMENSIONS),
-        *(Aim("committee", ONE_ROW, PER_FOREST, 1 / 8, {"d": d}) for d in DIMENSIONS),
+        *(Aim("committee", ONE_ROW, TIMES_BATCHES, 1.5, {"d": d}) for d in FULL.committee),
+        *(Aim("committee", PREDICTED, PREDICTED_TIMES, 0.75, {"d": d}) for d in FULL.committee),
+        *(Aim("committee", ONE_ROW, PER_FOREST, 1 / 8, {"d": d}) for d in FULL.committee),
         *(
             Aim("committee", THREADS, PER_THREAD, math.inf, {"d": d}, least=1.5)
-            for d in DIMENSIONS
+            for d in FULL.committee
             if d >= 57
         ),
         Aim("wide", "ADF, rank 0", PER_VOWPAL, 1.5, {"d": PLACES}),

@@ -19,7 +19,6 @@ THREADS, FOREST = "AutoVVM, two threads", "river, ARFClassifier"
 TIMES_BATCHES = "× batches, less 10 µs"  # what calling Python takes may be added
 PREDICTED_TIMES = "× batches, less 5 µs"
 PER_FOREST, PER_THREAD = "× forest", "× faster"
-DIMENSIONS = (5, 20, 57, 200)
 _KNOWN, _BATCH, _MOST = 2048, 512, 1536  # rows
 # The same rows for all: along the stream fewer experts are awake, and the later ones cost less.
 _PORTION = Portion(0.05, _MOST, _MOST)

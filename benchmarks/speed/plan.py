@@ -1,4 +1,4 @@
-"""How much is measured, in full and in about a minute."""
+"""How much is measured: in full, in about a minute, and just to see that all of it runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Plan(NamedTuple):
     batch_rows: int = 10_000
     programs: tuple[str, ...] = tuple(PROGRAMS)
     starts: int = 5
+    committee: tuple[int, ...] = (5, 20, 57, 200)  # columns
     rounds: int = 11
     unit: Portion = Portion(0.02, 20, 1000)  # of the limit, timed at once
     portion: Portion = Portion(0.05, 50, 1000)  # of rows
@@ -32,4 +33,13 @@ QUICK = Plan(
     rounds=5,
     unit=Portion(0.005, 20, 200),
     portion=Portion(0.01, 20, 200),
+)
+SMALLEST = QUICK._replace(
+    dimensions=(100,),
+    buffers=(0, 10, 30),
+    stream_rows=10_000,
+    batch_rows=500,
+    programs=("import virtualvector",),
+    committee=(5,),
+    rounds=1,
 )

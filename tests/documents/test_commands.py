@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 
 import pytest
 import typer
@@ -11,6 +12,7 @@ from virtualvector.cli.main import app
 
 PAGES = [*pages(), ROOT / "docs" / "serving.md", ROOT / "docs" / "reproduction" / "report.md"]
 VVM = typer.main.get_command(app)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def wrong(command):
@@ -25,9 +27,20 @@ def wrong(command):
             yield from _wrong_of_vvm(_until_it_ends(words[first + 1 :]))
         elif program.rpartition("/")[2] == "python":
             yield from _wrong_of_script(_until_it_ends(words[first + 1 :]))
+        elif program == "pip" and words[first + 1 : first + 2] == ["install"]:
+            yield from (each for each in words[first + 2 :] if not _can_be_installed(each))
         elif program == "pytest" and first == 0:
             paths = [word for word in words if word.startswith("tests/")]
             yield from (path for path in paths if not (ROOT / path).exists())
+
+
+def _can_be_installed(word):
+    """Tell whether pip would find something: this project, its extras, or what its tests need."""
+    name, _, extras = word.rstrip("]").partition("[")
+    if name in (".", PROJECT["name"]):
+        return set(filter(None, extras.split(","))) <= set(PROJECT["optional-dependencies"])
+    needed = " ".join(each for some in PROJECT["optional-dependencies"].values() for each in some)
+    return word in re.findall(r"[\w-]+", needed)
 
 
 def _until_it_ends(words):
@@ -80,6 +93,8 @@ def test_commands_have_the_options_that_a_page_gives_them(page):
         ("`python benchmarks/nonsense.py --seconds 3`", ["benchmarks/nonsense.py"]),
         ("`python benchmarks/text.py --nonsense`", ["benchmarks/text.py --nonsense"]),
         ("| `pytest tests/nonsense.py -k x` |", ["tests/nonsense.py"]),
+        ("`pip install '.[nonsense]' pandas .`", [".[nonsense]"]),
+        ("`pip install nonsense`", ["nonsense"]),
         ("`vvm learn a --model m.vvm --append`, `vvm VERB --help`, `vvm learn --help`", []),
     ],
 )

@@ -40,8 +40,8 @@ def test_the_experiments_that_can_be_reproduced_are_told():
     assert told == [*NAMES, ALL]
 
 
-@pytest.mark.parametrize("cell", ["$450", '"1,200.50"'])
-def test_numbers_that_first_steps_says_are_not_guessed_at_are_refused(vvm, tmp_path, cell):
+@pytest.mark.parametrize("cell", ["$450", '"1,200.50"', "03/04/2021"])
+def test_what_first_steps_says_is_not_guessed_at_is_refused(vvm, tmp_path, cell):
     assert cell.strip('"') in (ROOT / "docs" / "first_steps.md").read_text()
     rows = "".join(f"{cell},{'fine' if k % 2 else 'fraud'}\n" for k in range(20))
     (tmp_path / "rows.csv").write_text(f"amount,outcome\n{rows}")

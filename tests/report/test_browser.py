@@ -2,23 +2,19 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import alert_is_present
 from sklearn.metrics import log_loss
 
+from tests.test_site import load_script
 from virtualvector.evaluation import calibration_error
 from virtualvector.report import render
 
 pytestmark = pytest.mark.processes
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HEADINGS = [
     "Is it getting better?",
     "Where is it wrong?",
@@ -38,23 +34,10 @@ AXES = {
 
 @pytest.fixture(scope="module")
 def browser():
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    driver = shutil.which("chromedriver")
-    if program is None or driver is None:
+    found = load_script().browser(browser="ALL", performance="ALL")
+    if found is None:
         pytest.skip("needs Debian's packages chromium and chromium-driver, or the like")
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",  # which root cannot have
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = Service(driver, log_output=subprocess.DEVNULL)
-    with webdriver.Chrome(options, service) as running:
+    with found as running:
         yield running
 
 

@@ -2,15 +2,17 @@
 
 import json
 import re
+import shutil
 import signal
 import socket
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests import forking
-from tests.cli.conftest import COMMAND
+from tests.cli.conftest import COMMAND, VVM
 from tests.serve.conftest import rows_of, until
 from virtualvector.serve.client import Client, ServiceError
 
@@ -78,3 +80,14 @@ def test_its_extra_is_one_that_there_is_and_its_model_name_is_the_one_it_serves(
     assert 'pip install --no-cache-dir "/src[serve]"' in text
     assert "\nserve = [\n" in (ROOT / "pyproject.toml").read_text()
     assert steps["CMD"] == ["--model", "/data/m.vvm"]
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("needs systemd")
+    unit = (ROOT / "examples/serving/vvm@.service").read_text()
+    assert "=/opt/vvm/bin/vvm serve" in unit
+    (tmp_path / "vvm@m.service").write_text(unit.replace("/opt/vvm/bin/vvm", str(VVM)))
+    verify = ["systemd-analyze", "verify", tmp_path / "vvm@m.service"]
+    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
