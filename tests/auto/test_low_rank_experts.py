@@ -1,14 +1,19 @@
 """Experts whose precisions are of low rank, in a committee like any other."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import virtualvector
+from tests.learners.test_interrupts import learned_despite_interrupts
 from virtualvector import AutoVVMClassifier, Expert, VVMClassifier
+from virtualvector.auto.committee import BLOCK
 from virtualvector.auto.experts import operations
 from virtualvector.auto.plan import EXCESS
 from virtualvector.learners.expert import checked_experts
+from virtualvector.persistence.mixin import contents_of
 from virtualvector.posterior.low_rank import precision_of
 
 FEW = [Expert(None, 1.0, buffer_size=3, rank=4), Expert(0.5, 0.1), Expert(None, 3.0, 0.02, rank=0)]
@@ -60,9 +65,20 @@ def test_single_rows_are_learned_and_predicted_to_the_bits_of_a_table(classes, d
         if t % 40 == 0:
             of_table = single.predict_proba(rows[t - 3 : t])
             np.testing.assert_array_equal(single.predict_proba_one(rows[t - 1]), of_table[2])
+        if t % 3 > 0:  # the row that comes, or one that does not
+            single.predict_proba_one(rows[t - t % 2])
         single.learn_one(rows[t], labels[t])
     np.testing.assert_array_equal(single.predict_proba(rows), whole.predict_proba(rows))
     assert single.experts_ == whole.experts_
+
+
+def test_many_interrupts_cost_no_row_and_no_bit():
+    X, y = stream(2 * BLOCK)
+    model = AutoVVMClassifier(experts=FEW, n_frequencies=10).partial_fit(X[:2], y[:2], [0, 1])
+    whole = copy.copy(model).partial_fit(X[2:], y[2:])
+    model.predict_proba_one(X[0])  # makes the copy that learns in place
+    assert learned_despite_interrupts(model, X, y) > 10
+    assert contents_of(model) == contents_of(whole)
 
 
 def test_threads_change_no_bit():
