@@ -84,12 +84,10 @@ def _put_to_sleep(
         most += share > FEWEST  # not at the cost of others yet
     kept = _affordable(committee, order)[:most]
     left = committee.feature_space.budget - sum(_cost(committee, e) for e in kept)
-    # Nor those of low rank that have just begun, as long as that is not at the cost of others.
-    kept += [
-        e
-        for e in _young_of_low_rank(committee, order)
-        if e not in kept and _cost(committee, e) <= left
-    ]
+    for e in _young_of_low_rank(committee, order):  # spared if that is not at the cost of others
+        if e not in kept and (cost := _cost(committee, e)) <= left:
+            kept.append(e)
+            left -= cost
     if len(kept) == len(order):
         return replace(committee, weights=committee.weights / committee.weights.sum())
     awake = np.zeros_like(committee.awake)
@@ -148,7 +146,9 @@ def _grow(committee: Committee, calm_rows: float) -> Committee:
         return committee
     larger = expert._replace(detail=2 * expert.detail)
     cost, budget = committee.operations_of(larger), committee.feature_space.budget
-    if larger in committee.experts or cost > LARGEST_SHARE * budget:
+    if larger in committee.experts:
+        return _grow_in_rank(committee, larger._replace(detail=2 * larger.detail), calm_rows)
+    if cost > LARGEST_SHARE * budget:
         return _grow_in_rank(committee, larger, calm_rows)
     if committee.operations + cost > budget:
         return committee
@@ -159,17 +159,15 @@ def _grow(committee: Committee, calm_rows: float) -> Committee:
 
 
 def _grow_in_rank(committee: Committee, expert: Expert, calm_rows: float) -> Committee:
-    """Let one begin that assumes as much, with more features than covariances are paid for.
+    """Let an expert begin with a precision of low rank: a covariance was tried, or is too much.
 
-    It is of low rank and begins with nothing, so late that it is in nobody's way: before, what is
-    left of the budget is worth more to who grows as it is (see docs/auto_measured.md).
+    It begins with nothing, and so late that it is in nobody's way: before, what is left of the
+    budget is worth more to who grows with all it knows (see docs/auto_measured.md).
     """
     chosen = any(each.rank is not None for each in committee.at_start)  # ranks, by others
     if calm_rows < LATE or chosen or expert.rank is not None or expert.margin_noise == 0.0:
         return committee
     budget = committee.feature_space.budget
-    while committee.operations_of(expert) <= LARGEST_SHARE * budget:
-        expert = expert._replace(detail=2 * expert.detail)
     heirs = [expert._replace(rank=rank) for rank in RANKS]
     room = min(LARGEST_SHARE * budget, budget - committee.operations)
     affordable = [heir for heir in heirs if committee.operations_of(heir) <= room]
