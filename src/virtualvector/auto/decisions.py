@@ -83,11 +83,12 @@ def _put_to_sleep(
         order.insert(1, spared)
         most += share > FEWEST  # not at the cost of others yet
     kept = _affordable(committee, order)[:most]
-    left = committee.feature_space.budget - sum(_cost(committee, e) for e in kept)
-    for e in _young_of_low_rank(committee, order):  # spared if that is not at the cost of others
-        if e not in kept and (cost := _cost(committee, e)) <= left:
-            kept.append(e)
-            left -= cost
+    for e in _young_of_low_rank(committee, order):  # spared in the place of the last one
+        others = kept[: most - 1]
+        if e not in kept and committee.feature_space.budget >= sum(
+            _cost(committee, each) for each in (*others, e)
+        ):
+            kept = [*others, e]
     if len(kept) == len(order):
         return replace(committee, weights=committee.weights / committee.weights.sum())
     awake = np.zeros_like(committee.awake)

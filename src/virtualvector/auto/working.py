@@ -31,6 +31,7 @@ from virtualvector.posterior.ensemble import (
     begin_rows,
     end_rows,
 )
+from virtualvector.posterior.low_rank_state import sparse_rows
 from virtualvector.types import Array, Labels
 
 NOTHING = np.zeros((0, 0))
@@ -261,12 +262,14 @@ class WorkingCommittee:
         of_experts = []
         for e in awake:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
+            if posterior.settings.rank >= 0:
+                rows = sparse_rows(rows)  # all classes share its places, as large as the rows
             kept = engines.get(id(posterior))
             if kept is None:
                 states = [copy_state(state) for state in _states(posterior)]
                 how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(state, how, rows, np.ones(len(rows)), powers, sure, alone=False)
+                    Engine(state, how, rows, np.ones(len(powers)), powers, sure, alone=False)
                     for state in states
                 ]
             elif not same:
