@@ -47,6 +47,8 @@ KERNELS = (
         (step.predict_row, (LowRankAddress,)),
         (drift.drift_rows, (LowRankAddress,)),
         (cut_residual, (LowRankAddress,)),
+        (ensemble.learn_one_row, (ensemble.MixedAddress,)),
+        (ensemble.predict_one_row, (ensemble.MixedAddress,)),
         (pooling.assemble, (LowRankAddress,)),
         (pooling.run_ep_on_all, (LowRankAddress, bool)),
         (pooling.evict_surplus, (LowRankAddress, int, bool)),

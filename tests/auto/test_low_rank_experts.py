@@ -1,15 +1,22 @@
 """Experts whose precisions are of low rank, in a committee like any other."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import virtualvector
+from tests.learners.test_interrupts import learned_despite_interrupts
 from virtualvector import AutoVVMClassifier, Expert, VVMClassifier
+from virtualvector.auto import decisions
+from virtualvector.auto.committee import BLOCK
 from virtualvector.auto.experts import operations
 from virtualvector.auto.plan import EXCESS
 from virtualvector.learners.expert import checked_experts
+from virtualvector.persistence.mixin import contents_of
 from virtualvector.posterior.low_rank import precision_of
+from virtualvector.posterior.state import ROWS
 
 FEW = [Expert(None, 1.0, buffer_size=3, rank=4), Expert(0.5, 0.1), Expert(None, 3.0, 0.02, rank=0)]
 
@@ -60,9 +67,20 @@ def test_single_rows_are_learned_and_predicted_to_the_bits_of_a_table(classes, d
         if t % 40 == 0:
             of_table = single.predict_proba(rows[t - 3 : t])
             np.testing.assert_array_equal(single.predict_proba_one(rows[t - 1]), of_table[2])
+        if t % 3 > 0:  # the row that comes, or one that does not
+            single.predict_proba_one(rows[t - t % 2])
         single.learn_one(rows[t], labels[t])
     np.testing.assert_array_equal(single.predict_proba(rows), whole.predict_proba(rows))
     assert single.experts_ == whole.experts_
+
+
+def test_many_interrupts_cost_no_row_and_no_bit():
+    X, y = stream(BLOCK + 30)
+    model = AutoVVMClassifier(experts=FEW, n_frequencies=10).partial_fit(X[:2], y[:2], [0, 1])
+    whole = copy.copy(model).partial_fit(X[2:], y[2:])
+    model.predict_proba_one(X[0])  # makes the copy that learns in place
+    assert learned_despite_interrupts(model, X, y) > 10
+    assert contents_of(model) == contents_of(whole)
 
 
 def test_threads_change_no_bit():
@@ -137,6 +155,65 @@ def test_a_posterior_takes_no_more_memory_than_its_operations_stand_for(rank, po
     model = AutoVVMClassifier(experts=[expert], budget=1e9).partial_fit(rows, labels, [0, 1])
     of_encoder = model._encoder.n_bytes
     assert model.n_bytes_ - of_encoder <= 4.0 * operations(expert, 1501)
+
+
+def curved_stream(n_rows=500):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n_rows, 2))
+    return rows, (np.sum(rows**2, axis=1) > 1.4).astype(int)
+
+
+@pytest.fixture
+def in_haste(monkeypatch):
+    """Others join a committee early, so that a short stream shows it."""
+    monkeypatch.setattr(decisions, "JOINING", BLOCK)
+    monkeypatch.setattr(decisions, "LATE", 2 * BLOCK)
+
+
+def growing(budget=3e5, **options):
+    experts = [Expert(0.5, 0.1), Expert(None, 1.0)]
+    return AutoVVMClassifier(experts=experts, n_frequencies=40, budget=budget, **options)
+
+
+def test_where_covariances_are_too_much_one_of_low_rank_sees_more(in_haste):
+    rows, labels = curved_stream()
+    model = growing().partial_fit(rows, labels, [0, 1])
+    (heir,) = (each for each in model.experts_ if each["rank"] is not None)
+    assert (heir["detail"], heir["rank"]) == (4, 20)  # twice what a covariance is paid for
+    assert heir["awake"]
+    committee = model._committee
+    assert committee.operations <= committee.feature_space.budget
+    (state,) = committee.posteriors[
+        committee.experts.index(Expert(0.5, 0.1, detail=4, rank=20))
+    ].states
+    assert 0 < state.counts[ROWS] < len(rows)  # it has begun late, with nothing
+    small = growing(budget=2e4).partial_fit(rows, labels, [0, 1])
+    assert all(each["rank"] is None for each in small.experts_)
+
+
+def test_one_of_low_rank_joins_alike_in_rows_tables_threads_and_files(in_haste, tmp_path):
+    rows, labels = curved_stream(650)  # by then it has fallen asleep again
+    whole = growing(n_jobs=2).partial_fit(rows, labels, [0, 1]).set_params(n_jobs=1)
+    model = growing().partial_fit(rows[:300], labels[:300], [0, 1])
+    for row, label in zip(rows[300:450], labels[300:450], strict=True):
+        model.predict_proba_one(row)
+        model.learn_one(row, label)
+    assert any(each["rank"] is not None for each in model.experts_)
+    model.save(tmp_path / "m.vvm")
+    model = virtualvector.load(tmp_path / "m.vvm").partial_fit(rows[450:], labels[450:])
+    assert contents_of(model) == contents_of(whole)
+
+
+def test_who_has_one_of_low_rank_is_pooled_with_who_has_not(in_haste):
+    rows, labels = curved_stream(700)
+    with_it = growing().partial_fit(rows[:500], labels[:500], [0, 1])
+    without = growing().partial_fit(rows[500:], labels[500:], [0, 1])
+    pooled = virtualvector.pool([with_it, without])
+    (heir,) = (each for each in pooled.experts_ if each["rank"] is not None)
+    (own,) = (each for each in with_it.experts_ if each["rank"] is not None)
+    assert (heir["rank"], heir["detail"]) == (own["rank"], own["detail"])
+    assert np.isfinite(pooled.predict_proba(rows)).all()
+    assert pooled.score(rows, labels) > 0.9
 
 
 @pytest.mark.parametrize(

@@ -132,18 +132,25 @@ def sees_by_place(posterior: OneVsRest, expert: Expert) -> bool:
 
 
 def _origin(expert: Expert, among: Sequence[Expert]) -> Expert:
-    """Return the expert that one has grown from."""
-    while expert not in among and expert.detail > 1:
-        expert = expert._replace(detail=expert.detail // 2)
-    return expert
+    """Return the expert that one has grown from; maybe one that has no rank."""
+    for rank in (expert.rank, None):
+        origin = expert._replace(rank=rank)
+        while origin not in among and origin.detail > 1:
+            origin = origin._replace(detail=origin.detail // 2)
+        if origin in among:
+            break
+    return origin
 
 
 def _grown(committee: Committee, e: int, expert: Expert, wide: FeatureSpace) -> OneVsRest:
     """Return what an expert would know that has grown from another one, with room for more inputs.
 
-    As if all rows had had zeros there; so it is for who slept when inputs came.
+    As if all rows had had zeros there; so it is for who slept when inputs came. Who has a rank that
+    the other one has not begins with nothing.
     """
     posterior, own = committee.posteriors[e], committee.experts[e]
+    if own.rank != expert.rank:
+        return replace(committee, feature_space=wide).prior(expert)
     n_weights, n_there = wide.n_weights(own), len(posterior.states[0].mean)
     if n_there < n_weights:
         behind = wide.linear_part(own)[0].stop - (n_weights - n_there)

@@ -33,9 +33,10 @@ class Committee:
 
     At first all are awake. Then the worst fall asleep, one after the other: they neither learn nor
     predict, and cost nothing. What they leave of the budget goes to heirs of the best one, which
-    know what it knows and see rows in more detail, or forget, in case the stream drifts. When the
-    stream changes at once, which shows in more surprises than expected, all begin anew, beside the
-    best one and the twin, who keep what they know.
+    know what it knows and see rows in more detail, or forget, in case the stream drifts; and to one
+    of low rank that sees more still, and begins with nothing. When the stream changes at once,
+    which shows in more surprises than expected, all begin anew, beside the best one and the twin,
+    who keep what they know.
     """
 
     feature_space: FeatureSpace
@@ -153,6 +154,14 @@ class Committee:
             recalibration=self.recalibration.of_classes(others, n + 1),
             counts=np.insert(self.counts, place, 0.0),
         )
+
+    def prior(self, expert: Expert) -> OneVsRest:
+        """Return what an expert knows that begins now."""
+        prior = self.feature_space.prior(expert, self.classes_at_start)
+        if self.takes_new_classes:
+            for k in range(len(self.classes)):
+                prior = prior.welcome(self.classes[k : k + 1])
+        return prior
 
     def operations_of(self, expert: Expert) -> float:
         """Return about how many multiplications an expert takes for a row."""

@@ -19,6 +19,8 @@ TOO_MUCH = 0.9  # of the budget: who takes more can have no twin awake beside it
 LARGEST_SHARE = 0.5  # of the budget, for one that grows: the others see what it does not
 YOUTH = 2048  # rows in which one that has grown is spared, where decisions are far between
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
+LATE = PATIENCE / FEWEST**2  # calm rows before one of low rank joins: nobody falls asleep any more
+RANKS = (100, 50, 20)  # that it may have
 
 
 def end_block(committee: Committee, may_forget: bool = True) -> Committee:
@@ -49,7 +51,7 @@ def _begin_anew(committee: Committee) -> Committee:
     kept = sorted({_best(committee)} | (set() if forgetful is None else {forgetful}))
     n = len(committee.at_start)
     of_kept = committee.weights[kept] / committee.weights[kept].sum()
-    fresh = tuple(_prior(committee, expert) for expert in committee.at_start)
+    fresh = tuple(committee.prior(expert) for expert in committee.at_start)
     return replace(
         committee,
         experts=committee.at_start + tuple(committee.experts[e] for e in kept),
@@ -81,6 +83,12 @@ def _put_to_sleep(
         order.insert(1, spared)
         most += share > FEWEST  # not at the cost of others yet
     kept = _affordable(committee, order)[:most]
+    for e in _young_of_low_rank(committee, order):  # spared in the place of the last one
+        others = kept[: most - 1]
+        if e not in kept and committee.feature_space.budget >= sum(
+            _cost(committee, each) for each in (*others, e)
+        ):
+            kept = [*others, e]
     if len(kept) == len(order):
         return replace(committee, weights=committee.weights / committee.weights.sum())
     awake = np.zeros_like(committee.awake)
@@ -118,7 +126,7 @@ def _fork(committee: Committee, calm_rows: float) -> Committee:
     """Let the best one have twins that know all it knows, and forget."""
     best = _best(committee)
     expert, posterior = committee.experts[best], committee.posteriors[best]
-    if calm_rows < JOINING or expert.half_life is not None:
+    if calm_rows < JOINING or expert.half_life is not None or _joined_with_rank(committee, best):
         return committee
     twins = [expert._replace(half_life=half_life) for half_life in HALF_LIVES]
     if twins[0] in committee.experts:
@@ -138,10 +146,12 @@ def _grow(committee: Committee, calm_rows: float) -> Committee:
     if expert.bandwidth is None or too_soon:
         return committee
     larger = expert._replace(detail=2 * expert.detail)
-    if larger in committee.experts:
-        return committee
     cost, budget = committee.operations_of(larger), committee.feature_space.budget
-    if cost > LARGEST_SHARE * budget or committee.operations + cost > budget:
+    if larger in committee.experts:
+        return _grow_in_rank(committee, larger._replace(detail=2 * larger.detail), calm_rows)
+    if cost > LARGEST_SHARE * budget:
+        return _grow_in_rank(committee, larger, calm_rows)
+    if committee.operations + cost > budget:
         return committee
     n_weights = committee.feature_space.n_weights(expert)
     n_more = committee.feature_space.n_weights(larger) - n_weights
@@ -149,8 +159,27 @@ def _grow(committee: Committee, calm_rows: float) -> Committee:
     return replace(_with_heirs(committee, {larger: heir}), grown_at=committee.n_rows)
 
 
+def _grow_in_rank(committee: Committee, expert: Expert, calm_rows: float) -> Committee:
+    """Let an expert begin with a precision of low rank: a covariance was tried, or is too much.
+
+    It begins with nothing, and so late that it is in nobody's way: before, what is left of the
+    budget is worth more to who grows with all it knows (see docs/auto_measured.md).
+    """
+    chosen = any(each.rank is not None for each in committee.at_start)  # ranks, by others
+    if calm_rows < LATE or chosen or expert.rank is not None or expert.margin_noise == 0.0:
+        return committee
+    budget = committee.feature_space.budget
+    heirs = [expert._replace(rank=rank) for rank in RANKS]
+    room = min(LARGEST_SHARE * budget, budget - committee.operations)
+    affordable = [heir for heir in heirs if committee.operations_of(heir) <= room]
+    if not affordable or not set(committee.experts).isdisjoint(heirs):
+        return committee
+    heir = {affordable[0]: committee.prior(affordable[0])}
+    return replace(_with_heirs(committee, heir), grown_at=committee.n_rows)
+
+
 def _with_heirs(committee: Committee, heirs: dict[Expert, OneVsRest]) -> Committee:
-    """Let experts join, with a part of the trust in the best one, from whom they know."""
+    """Let experts join, with a part of the trust in the best one, from whom most of them know."""
     best, n = _best(committee), len(heirs)
     weights = committee.weights.copy()
     weights[best] *= 1.0 - FRESH_SHARE
@@ -189,10 +218,14 @@ def _youngest(committee: Committee) -> int | None:
     return last if is_young and committee.awake[last] else None
 
 
-def _prior(committee: Committee, expert: Expert) -> OneVsRest:
-    """Return what an expert knows that begins now."""
-    prior = committee.feature_space.prior(expert, committee.classes_at_start)
-    if committee.takes_new_classes:
-        for k in range(len(committee.classes)):
-            prior = prior.welcome(committee.classes[k : k + 1])
-    return prior
+def _young_of_low_rank(committee: Committee, order: list[int]) -> list[int]:
+    """Return who of low rank has not had the time to show what it can."""
+    if committee.n_rows - committee.grown_at >= YOUTH:
+        return []
+    return [e for e in order if _joined_with_rank(committee, e)]
+
+
+def _joined_with_rank(committee: Committee, e: int) -> bool:
+    """Whether one is of low rank where nobody was at the start."""
+    of_rank = any(each.rank is not None for each in committee.at_start)
+    return committee.experts[e].rank is not None and not of_rank

@@ -107,12 +107,15 @@ def _check_feature_space(feature_space: FeatureSpace, encoder: Encoder) -> None:
 
 
 def _check_experts(committee: Committee) -> None:
-    """Check that all experts came from those of the start: they may forget, or see more."""
+    """Check that all came from those of the start: they may forget, see more, or have a rank."""
     at_start, experts = committee.at_start, committee.experts
     _expect(experts[: len(at_start)] == at_start, "the experts of the start first")
     known = {_assumed(expert) for expert in at_start}
     later = [*experts, *(e for entry in committee.history.entries for e in entry.weights)]
-    _expect(all(_assumed(expert) in known for expert in later), "heirs of those of the start")
+    of_rank = {each for each in map(_assumed, later) if each.bandwidth is not None} - known
+    heirs = {_assumed(expert) for expert in later} - of_rank
+    came = heirs | {expert._replace(rank=None) for expert in of_rank}
+    _expect(came <= known, "heirs of those of the start")
     for expert in {*at_start, *later}:
         check_expert(expert)
         _expect(expert.bandwidth is None or committee.feature_space.n_frequencies >= 1, "features")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,7 @@ from virtualvector.auto.history import History, HistoryEntry
 from virtualvector.auto.views import Views
 from virtualvector.auto.workplace import ROOM, Workplace
 from virtualvector.concurrency import ALONE, Team
-from virtualvector.jit.compiled import entry
-from virtualvector.jit.struct_table import StructTable
-from virtualvector.kernels.likelihood import write_probabilities
-from virtualvector.kernels.opinions import Opinions, conclude_at
+from virtualvector.kernels.opinions import Opinions
 from virtualvector.kernels.views import PARTS
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
@@ -34,10 +30,8 @@ from virtualvector.posterior.ensemble import (
     Numbers,
     begin_rows,
     end_rows,
-    learn_one_row,
-    look_at_one_row,
-    predict_one_row,
 )
+from virtualvector.posterior.low_rank_state import sparse_rows
 from virtualvector.types import Array, Labels
 
 NOTHING = np.zeros((0, 0))
@@ -67,8 +61,6 @@ class WorkingCommittee:
         self._at = self._placed(committee, np.ones(ROOM if ahead else BLOCK), {})
         # Where the next rows have been looked at, and in what, if so.
         self._looked_at: tuple[int, Views] | None = None
-        self._learn_one: Any = None  # compiled when first used
-        self._predict_one: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -178,16 +170,15 @@ class WorkingCommittee:
         Its inputs, or the numbers they are made of, and what was observed, have to be there.
         Returns whether it was learned; not if a number is infinite.
         """
-        if self._learn_one is None:
-            self._learn_one = entry(learn_one_row, int)
         at = self._at
-        g = self._learn_one(at.address)
+        learn_one, address = at.learn_one, at.address_of_row
+        g = learn_one(address)
         while g >= 0:
             each = at.all[g]
             each.finish_row(at.progress[BEFORE])
             at.addresses[g] = each.address
             at.progress[TURN] = g + 1
-            g = self._learn_one(at.address)
+            g = learn_one(address)
         if at.progress[LEARNED] % BLOCK == 0:
             self.settle()
         return bool(g == LEARNED_ROW)
@@ -198,24 +189,8 @@ class WorkingCommittee:
 
     def predict_row(self) -> Array | None:
         """Return what is said of the row that was written; None if that takes more than a row."""
-        if self._predict_one is None:
-            self._predict_one = entry(predict_one_row, int)
         at = self._at
-        predict = self._predict_in_turn if at.some_of_low_rank else self._predict_one
-        return at.opinions.predicted[0].copy() if predict(at.address) else None
-
-    def _predict_in_turn(self, address: int) -> bool:
-        """As `predict_one_row`, by one kernel for each posterior: there are those of low rank."""
-        at = self._at
-        if not look_at_one_row(address):
-            return False
-        n_margins = len(at.committee.classes) if len(at.committee.classes) > 2 else 1
-        for e, of_expert in enumerate(at.engines):
-            margins = np.array([each.predict() for each in of_expert[:n_margins]])
-            noise = of_expert[0].settings.label_noise
-            write_probabilities(margins, noise, at.opinions.of_experts[e, 0])
-        conclude_at(StructTable(at.opinions).address, 1, False)
-        return True
+        return at.opinions.predicted[0].copy() if at.predict_one(at.address_of_row) else None
 
     def settle(self) -> None:
         """Do what is left to do: the row under way, and decisions at the end of a block."""
@@ -288,12 +263,14 @@ class WorkingCommittee:
         of_experts = []
         for e in awake:
             posterior, rows = committee.posteriors[e], views.rows[committee.view(e)]
+            if posterior.settings.rank >= 0:
+                rows = sparse_rows(rows)  # all classes share its places, as large as the rows
             kept = engines.get(id(posterior))
             if kept is None:
                 states = [copy_state(state) for state in _states(posterior)]
                 how, sure = posterior.settings, committee.sure
                 kept = [
-                    Engine(state, how, rows, np.ones(len(rows)), powers, sure, alone=False)
+                    Engine(state, how, rows, np.ones(len(powers)), powers, sure, alone=False)
                     for state in states
                 ]
             elif not same:

@@ -9,13 +9,22 @@ import numpy as np
 
 from virtualvector.auto.committee import BLOCK, Committee
 from virtualvector.auto.views import Views
-from virtualvector.concurrency import ALONE, Team
+from virtualvector.concurrency import ALONE, Team, computed_once
+from virtualvector.jit.compiled import entry
 from virtualvector.jit.struct_table import StructTable
 from virtualvector.kernels.mixing import SHARE
 from virtualvector.kernels.opinions import Opinions, opinions_for
 from virtualvector.kernels.views import PARTS
 from virtualvector.posterior import Engine
-from virtualvector.posterior.ensemble import LEARNED, Ensemble, Numbers, look_at_rows
+from virtualvector.posterior.ensemble import (
+    LEARNED,
+    Ensemble,
+    MixedAddress,
+    Numbers,
+    learn_one_row,
+    look_at_rows,
+    predict_one_row,
+)
 from virtualvector.types import Array
 
 ROOM = 2 * BLOCK  # rows: those that are learned, and the next ones, which are looked at meanwhile
@@ -78,9 +87,22 @@ class Workplace:
         )
         self._table = StructTable(table)
         self.address = self._table.address
-        self.some_of_low_rank = any(each.is_of_low_rank for each in self.all)
+        some_of_low_rank = any(each.is_of_low_rank for each in self.all)
+        # Single rows are learned and predicted by one kernel for posteriors of all kinds.
+        self._kind: type = MixedAddress if some_of_low_rank else int
+        self.address_of_row: Any = self._kind(self.address)
         self.decided = committee.n_rows  # rows after which it was decided who is awake
         self.due: Committee | None = None  # what was decided then, until it is done
+
+    @computed_once
+    def learn_one(self) -> Any:
+        """What learns a row; compiled when first used."""
+        return entry(learn_one_row, self._kind)
+
+    @computed_once
+    def predict_one(self) -> Any:
+        """What predicts a row."""
+        return entry(predict_one_row, self._kind)
 
     def is_place_of(self, committee: Committee) -> bool:
         """Whether a committee that this one has become differs in nothing but trust."""

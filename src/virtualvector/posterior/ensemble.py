@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from virtualvector.jit.compiled import compiled
+from virtualvector.jit.compiled import compiled, dispatched
 from virtualvector.jit.struct_table import reader
 from virtualvector.kernels.likelihood import write_probabilities
 from virtualvector.kernels.opinions import NO_OPINIONS, Opinions, conclude
@@ -60,6 +60,15 @@ class Ensemble(NamedTuple):
     progress: IntArray  # (6,)
 
 
+class MixedAddress(NamedTuple):
+    """The address of an `Ensemble` of which some are of low rank, of a type that says so.
+
+    What learns those takes as long to compile as all the rest: only who has them needs it.
+    """
+
+    address: int = 0
+
+
 _NONE = np.zeros(0, np.int64)
 NO_NUMBERS = Numbers(
     np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0), _NONE
@@ -67,6 +76,17 @@ NO_NUMBERS = Numbers(
 _ensemble_at = reader(
     Ensemble(NO_NUMBERS, NO_SIGHT, NO_OPINIONS, _NONE, _NONE, _NONE, _NONE, np.zeros(1), _NONE)
 )
+
+
+@dispatched
+def ensemble_at(address: int) -> Ensemble:
+    """Return what is at an address."""
+    return _ensemble_at(address)
+
+
+@ensemble_at.register(MixedAddress)
+def _(address: MixedAddress) -> Ensemble:
+    return _ensemble_at(address.address)
 
 
 @compiled
@@ -154,12 +174,56 @@ def scale_inputs(ensemble: Ensemble, learn: bool) -> None:
 
 
 @compiled
+def n_rows_of(ensemble: Ensemble, g: int) -> int:
+    """The number of rows that posterior g has learned."""
+    if ensemble.of_low_rank[g]:
+        return arguments_at(LowRankAddress(ensemble.posteriors[g])).state.counts[ROWS]
+    return arguments_at(ensemble.posteriors[g]).state.counts[ROWS]
+
+
+@compiled
+def learn_row_of(address: int) -> int:
+    """Let a posterior learn the first row; return why it has not, or not to the end."""
+    one, why = arguments_at(address), DRIFT_DUE
+    n_rows = one.state.counts[ROWS]
+    if n_rows + 1 < one.work.unfinished[DRIFT] or one.settings.half_life == math.inf:
+        _, why = learn_rows(address, 0, 1, False)
+    return why
+
+
+@dispatched
+def learn_row_of_either(address: int, ensemble: Ensemble, g: int) -> int:
+    """Let posterior g do so; of which kinds there are, the type of the address says."""
+    return learn_row_of(ensemble.posteriors[g])
+
+
+@learn_row_of_either.register(MixedAddress)
+def _(address: MixedAddress, ensemble: Ensemble, g: int) -> int:
+    if ensemble.of_low_rank[g]:
+        return learn_row_of(LowRankAddress(ensemble.posteriors[g]))  # type: ignore[arg-type]
+    return learn_row_of(ensemble.posteriors[g])
+
+
+@dispatched
+def predict_row_of_either(address: int, ensemble: Ensemble, g: int) -> float:
+    """Return the margin of the first row under posterior g, as `predict_row` does."""
+    return predict_row(ensemble.posteriors[g])
+
+
+@predict_row_of_either.register(MixedAddress)
+def _(address: MixedAddress, ensemble: Ensemble, g: int) -> float:
+    if ensemble.of_low_rank[g]:
+        return predict_row(LowRankAddress(ensemble.posteriors[g]))  # type: ignore[arg-type]
+    return predict_row(ensemble.posteriors[g])
+
+
+@compiled
 def learn_one_row(address: int) -> int:
     """Learn a row, or go on with it; return which posterior needs something first.
 
     Or else that it was learned, or refused, because a number is infinite.
     """
-    ensemble = _ensemble_at(address)
+    ensemble = ensemble_at(address)
     progress = ensemble.progress
     if progress[UNDER_WAY] == 0:
         if has_infinity(ensemble.numbers.row):
@@ -175,17 +239,8 @@ def learn_one_row(address: int) -> int:
         if progress[LEFT] == g + 1:  # whoever should have seen to it was interrupted
             return g
         write_sign(ensemble, g, 0, 0)
-        if ensemble.of_low_rank[g]:
-            other = arguments_at(LowRankAddress(ensemble.posteriors[g]))
-            progress[BEFORE] = other.state.counts[ROWS]
-            progress[LEFT] = g + 1
-            return g
-        one = arguments_at(ensemble.posteriors[g])
-        n_rows = one.state.counts[ROWS]
-        progress[BEFORE] = n_rows
-        why = DRIFT_DUE
-        if n_rows + 1 < one.work.unfinished[DRIFT] or one.settings.half_life == math.inf:
-            _, why = learn_rows(ensemble.posteriors[g], 0, 1, False)
+        progress[BEFORE] = n_rows_of(ensemble, g)
+        why = learn_row_of_either(address, ensemble, g)
         if why != DONE:
             progress[LEFT] = g + 1
             return g
@@ -198,33 +253,23 @@ def learn_one_row(address: int) -> int:
 
 
 @compiled
-def look_at_one_row(address: int) -> bool:
-    """Let experts see a row that is to be predicted; return False if a number is infinite."""
-    ensemble = _ensemble_at(address)
-    if has_infinity(ensemble.numbers.row):
-        return False
-    scale_inputs(ensemble, False)
-    look(ensemble.sight, 0, 1, 0)
-    return True
-
-
-@compiled
 def predict_one_row(address: int) -> bool:
     """Write what is said of a row; return whether all could say something at once.
 
     Not so if a posterior has to be rebuilt first, or if a number is infinite. Every other row is
     taken through the experts backwards: who was last is still near in memory, and is asked first.
-    None of them may be of low rank.
     """
-    ensemble = _ensemble_at(address)
-    if not look_at_one_row(address):
+    ensemble = ensemble_at(address)
+    if has_infinity(ensemble.numbers.row):
         return False
+    scale_inputs(ensemble, False)
+    look(ensemble.sight, 0, 1, 0)
     n_experts = ensemble.firsts.shape[0] - 1
     ensemble.progress[BACKWARDS] = 1 - ensemble.progress[BACKWARDS]
     for turn in range(n_experts):
         e = n_experts - 1 - turn if ensemble.progress[BACKWARDS] else turn
         for k in range(ensemble.margins.shape[0]):
-            margin = predict_row(ensemble.posteriors[ensemble.firsts[e] + k])
+            margin = predict_row_of_either(address, ensemble, ensemble.firsts[e] + k)
             if not margin < math.inf:
                 return False
             ensemble.margins[k] = margin

@@ -199,9 +199,17 @@ def _(state: LowRankState, i: int, j: int) -> float:
 
 @keep_query.register(Sparse)
 def _(vector: Sparse, work: LowRankWorkspace) -> bool:
-    return False
+    """It stays where `write_query` has written it until something is learned."""
+    return True
 
 
 @is_kept_query.register(LowRankState)
 def _(state: LowRankState, i: int, sign: float, work: LowRankWorkspace) -> bool:
-    return False
+    point, kept = sparse_point(state, i), held_vector(work, 0)
+    if point.places.shape[0] != kept.places.shape[0]:
+        return False
+    different = 0
+    for k in range(point.places.shape[0]):
+        different += point.places[k] != kept.places[k]
+        different += point.values[k] != sign * kept.values[k]
+    return different == 0
