@@ -14,9 +14,12 @@ from typer.testing import CliRunner
 import virtualvector
 from tests import forking
 from tests.cli.conftest import COMMAND, learned_rows, lines_of, on_terminal, until
-from virtualvector import AutoVVMClassifier
+from virtualvector import AutoVVMClassifier, Expert
 from virtualvector.cli.console import compilation_notice
 from virtualvector.cli.main import app
+from virtualvector.cli.run import two_rows, warm_up_heirs
+from virtualvector.jit.listener import on_first_compilation
+from virtualvector.streams import Column
 
 FAST = ("--learner", "adf")
 
@@ -359,3 +362,19 @@ def test_compiling_is_said_once(capsys):
         numba.njit(lambda x: x + 2)(1)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split()[0] for line in lines] == ["Compiling;", "Compiled"]
+
+
+@pytest.mark.parametrize("kinds", [["number"], ["category", "time", "number"], ["category"]])
+def test_what_may_join_a_committee_later_is_compiled_before(kinds):
+    columns = [
+        Column(f"x{k}", categorical=kind == "category", time=kind == "time")
+        for k, kind in enumerate(kinds)
+    ]
+    model, compiled = AutoVVMClassifier(), []
+    warm_up_heirs(model, columns)
+    of_low_rank = AutoVVMClassifier(experts=[Expert(1.0, 1.0, rank=1)], n_frequencies=8)
+    table = two_rows(columns)
+    with on_first_compilation(lambda: compiled.append(True)):
+        of_low_rank.partial_fit(table, ["a", "b"]).predict_proba(table)
+    assert not compiled
+    assert not hasattr(model, "classes_")

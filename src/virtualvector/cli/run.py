@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -330,7 +330,6 @@ def warm_up(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Colu
     Of wide rows on few places, and with cuts: what compiling takes, where it has to be done, is
     given back before there is memory for all places.
     """
-    import pyarrow as pa
     from sklearn.base import clone
 
     from virtualvector.wide.classifier import WideVVMClassifier
@@ -340,6 +339,25 @@ def warm_up(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Colu
         n_times, n_few = FEW_ROWS, FEW_PLACES + 2 * small.buffer_size
         is_sparse = any(column.kind == "sparse" for column in columns)
         small.set_params(n_places=n_few if is_sparse else None, n_hashed=n_few)
+    _learn_few(small, columns, n_times)
+
+
+def warm_up_heirs(model: AutoVVMClassifier | WideVVMClassifier, columns: Sequence[Column]) -> None:
+    """Do so for those that may join a committee later: a service cannot stop for them then."""
+    from sklearn.base import clone
+
+    from virtualvector.auto.classifier import AutoVVMClassifier
+    from virtualvector.learners.expert import Expert
+
+    if isinstance(model, AutoVVMClassifier) and model.experts is None:
+        of_low_rank = Expert(bandwidth=1.0, margin_noise=1.0, rank=1)
+        small = clone(model).set_params(experts=[of_low_rank], n_frequencies=4)
+        _learn_few(small, columns, FEW_ROWS)
+
+
+def _learn_few(small: Any, columns: Sequence[Column], n_times: int) -> None:
+    import pyarrow as pa
+
     table = pa.concat_tables([two_rows(columns)] * n_times)
     compiled: list[bool] = []
     with on_first_compilation(lambda: compiled.append(True)):

@@ -211,13 +211,14 @@ def _answer(
     model: Path, service: Service, host: str, port: int, tokens: Tokens | None, bounds: Bounds
 ) -> None:
     from virtualvector.cli.console import compilation_notice
-    from virtualvector.cli.run import warm_up
+    from virtualvector.cli.run import warm_up, warm_up_heirs
     from virtualvector.serve.app import Door
     from virtualvector.serve.bodies import Limits
     from virtualvector.serve.server import Ended, run
 
     with compilation_notice():
         warm_up(service.snapshot.model, service.form.columns)
+        warm_up_heirs(service.snapshot.model, service.form.columns)
         service.snapshot.ready(service.form.example)
     limits = Limits(bounds.max_body, bounds.max_rows, open=bounds.max_open, rate=bounds.max_rate)
 
