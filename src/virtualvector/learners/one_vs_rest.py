@@ -34,6 +34,7 @@ from virtualvector.posterior import (
     write_each_probabilities,
 )
 from virtualvector.posterior.low_rank import deviations_of
+from virtualvector.posterior.low_rank_state import sparse_rows
 from virtualvector.posterior.low_rank_validation import check_low_rank_state
 from virtualvector.posterior.settings import check_settings
 from virtualvector.posterior.state import POINTS, ROWS
@@ -308,7 +309,10 @@ class OneVsRest:
     def predictors(self, rows: Array) -> list[Predictor]:
         """Return what predicts dense rows, which are always written to the same place."""
         noise = self.settings.margin_noise
-        return [Predictor(state, noise, rows) for state in self.settled]
+        # All classes share the places of their numbers.
+        is_sparse = self.settings.rank >= 0 and rows.flags.carray
+        shared = sparse_rows(rows) if is_sparse else rows
+        return [Predictor(state, noise, shared) for state in self.settled]
 
     def log_probabilities(self, rows: Array) -> Array:
         """Return the logarithm of each probability, also of those too small for a number."""

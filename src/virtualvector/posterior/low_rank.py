@@ -180,7 +180,7 @@ def with_room(arguments: LowRankArguments, row: int) -> LowRankArguments:
 
 def low_rank_margins(state: LowRankState, rows: Any, margin_noise: float) -> Array:
     """Return the standardised margin of each row under q̃, as `predicted_margins` does."""
-    return _margins_and_deviations(state, rows, margin_noise)[0]
+    return LowRankPredictor(state, margin_noise, rows).margins()
 
 
 def deviations_of(state: LowRankState, places: IntArray) -> Array:
@@ -199,26 +199,44 @@ def deviations_of(state: LowRankState, places: IntArray) -> Array:
     n = len(places)
     # The margin of a row with a one at one place is its weight.
     ones = sparse.csr_array((np.ones(n), places, np.arange(n + 1)), shape=(n, len(state.mean)))
-    return _margins_and_deviations(state, ones, 0.0)[1]
+    deviations: Array = LowRankPredictor(state, 0.0, ones).margins_and_deviations()[1]
+    return deviations
 
 
-def _margins_and_deviations(
-    state: LowRankState, rows: Any, margin_noise: float
-) -> tuple[Array, Array]:
-    settings = Settings(margin_noise=margin_noise, rank=0, buffer_size=0, merge_pairs=0)
-    if not all(array.flags.writeable for array in state):  # as those in a memory map
-        state = copy_state(state)
-    arguments = low_rank_arguments(state, settings, rows, np.zeros(0))
-    table, (margins, deviations) = (
-        StructTable(arguments),
-        np.empty((2, len(arguments.rows.starts) - 1)),
-    )
-    if not write_low_rank_margins(LowRankAddress(table.address), margins, deviations):
-        arguments = arguments._replace(state=copy_state(state))
-        table = StructTable(arguments)
-        rebuild(LowRankAddress(table.address), True)  # type: ignore[arg-type]
-        write_low_rank_margins(LowRankAddress(table.address), margins, deviations)
-    return margins, deviations
+class LowRankPredictor:
+    """What a posterior of low rank says about rows, time and again, in memory that is made once.
+
+    Parameters
+    ----------
+    state : LowRankState
+        It stays as it is.
+    margin_noise : float
+        The variance s² of the noise.
+    rows : array or sparse table
+        Where the rows are; those in an array may become others.
+    """
+
+    def __init__(self, state: LowRankState, margin_noise: float, rows: Any) -> None:
+        settings = Settings(margin_noise=margin_noise, rank=0, buffer_size=0, merge_pairs=0)
+        if not all(array.flags.writeable for array in state):  # as those in a memory map
+            state = copy_state(state)
+        self._arguments = low_rank_arguments(state, settings, rows, np.zeros(0))
+        self._table = StructTable(self._arguments)
+
+    def margins(self, n_rows: int | None = None) -> Array:
+        """Return the standardised margin of each of the first rows, or of all of them."""
+        return self.margins_and_deviations(n_rows)[0]
+
+    def margins_and_deviations(self, n_rows: int | None = None) -> Array:
+        """Return both, one after the other."""
+        both = np.empty((2, len(self._arguments.rows.starts) - 1 if n_rows is None else n_rows))
+        if not write_low_rank_margins(LowRankAddress(self._table.address), *both):
+            arguments = self._arguments
+            self._arguments = arguments._replace(state=copy_state(arguments.state))
+            self._table = StructTable(self._arguments)
+            rebuild(LowRankAddress(self._table.address), True)  # type: ignore[arg-type]
+            write_low_rank_margins(LowRankAddress(self._table.address), *both)
+        return both
 
 
 @compiled

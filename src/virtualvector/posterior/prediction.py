@@ -32,8 +32,8 @@ from virtualvector.kernels.tiles import (
 from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.approximation import lost_digits, smallest_left, write_pulls
 from virtualvector.posterior.gaussian import Gaussian, gaussian
-from virtualvector.posterior.low_rank import low_rank_margins
-from virtualvector.posterior.low_rank_state import AnyState, LowRankState
+from virtualvector.posterior.low_rank import LowRankPredictor, low_rank_margins
+from virtualvector.posterior.low_rank_state import AnyState, LowRankState, SparseRows
 from virtualvector.posterior.point import write_points
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State, copy_state, empty_state
@@ -121,8 +121,9 @@ class Predictor:
         As for `predicted_margins`; it stays as it is.
     margin_noise : float
         The variance s² of the noise.
-    rows : array, optional
-        Where rows are that kernels are to predict, given the `address`.
+    rows : array or SparseRows, optional
+        Where rows are that kernels are to predict, given the `address`; or those that are to be
+        predicted time and again, of low rank.
 
     Examples
     --------
@@ -136,11 +137,17 @@ class Predictor:
     [[1.3236], [-1.3236], [1.3236]]
     """
 
-    def __init__(self, state: AnyState, margin_noise: float, rows: Array = _NO_ROWS) -> None:
+    def __init__(
+        self, state: AnyState, margin_noise: float, rows: Array | SparseRows = _NO_ROWS
+    ) -> None:
         self._state, self._noise = state, margin_noise
         self._table: StructTable | None = None  # in margin space
         self._known: Gaussian | None = None  # in weight space
+        self._of_low_rank: LowRankPredictor | None = None  # of the rows that were given
         if isinstance(state, LowRankState):
+            if isinstance(rows, SparseRows):
+                self._of_low_rank = LowRankPredictor(state, margin_noise, rows)
+                self._place = rows.values.ctypes.data
             return
         if not all(array.flags.writeable for array in state):  # as those in a memory map
             self._state = state = copy_state(state)
@@ -148,6 +155,7 @@ class Predictor:
         if len(state.weight_mean):
             self._known = Gaussian(state.weight_mean, state.weight_factor)
             return
+        assert isinstance(rows, np.ndarray)
         of_points = LANES * len(state.margins)
         more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
         self._table = StructTable(
@@ -162,6 +170,8 @@ class Predictor:
     def margins(self, rows: Any) -> Array:
         """Return the standardised margin of each row, as `predicted_margins` does."""
         if isinstance(self._state, LowRankState):
+            if self._of_low_rank is not None and rows.ctypes.data == self._place:
+                return self._of_low_rank.margins(len(rows))
             return low_rank_margins(self._state, rows, self._noise)
         if not rows.flags.carray or rows.dtype != np.float64:
             rows = np.require(rows, np.float64, ["C", "A", "W"])
