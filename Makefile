@@ -11,7 +11,7 @@ version_of = $(shell $(1) -c 'import sys; print(sys.version.split()[0])' 2>/dev/
 places := $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON))
 interpreter := $(firstword $(foreach place,$(places),$(if $(call version_of,$(place)),$(place))) $(PYTHON))
 
-.PHONY: demo test test-processes test-versions faults lint kernels docs dist bench performance streams picture clean
+.PHONY: demo test test-processes test-benchmarks test-versions faults lint kernels docs dist bench performance streams picture clean
 
 ifneq ($(call version_of,$(BIN)/python),$(call version_of,$(interpreter)))
 .PHONY: .venv/bin/python  # it is of another Python, and made again
@@ -26,7 +26,10 @@ test: .venv/.developing  ## run every check, and all tests but those of test-pro
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not processes"
 
 test-processes: .venv/.developing kernels  ## the tests that take processes of their own
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m processes
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "processes and not long"
+
+test-benchmarks: .venv/.developing kernels  ## the benchmarks on pages that take long even on little
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m long tests/documents
 
 test-versions: .venv/.developing  ## the wheel on every Python here, newest and oldest dependencies
 	$(BIN)/python .ci/versions.py

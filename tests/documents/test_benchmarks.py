@@ -57,12 +57,15 @@ SMALL = {
     ),
     "fingerprint.py": Small("--only classes", "settings"),
     "fourier_ranks.py": Small("--rows 40", "500, all; curved; thirty clouds; digits"),
+    "fourier_ranks.py late": Small("--rows 40 --streams iris", "without; with"),
+    "fourier_ranks.py rows": Small("--rows 40", "by itself; in a table"),
     "label_noise.py means": Small("--share 0.01 --jobs 1", "ADF; EP; ε"),
     "label_noise.py rows": Small("--share 0.01 --jobs 1", "log-loss; ADF; EP; ε = 0.01; s²"),
     "label_noise.py streams": Small("--share 0.01 --jobs 1", "streams of 300 rows; above ADF"),
     "label_noise_beside.py": Small("--streams 1", "margin noise; three classes; above ADF"),
     "learn_on_workers.py": Small("--rows 20000 --columns 3", "vvm learn; --workers 2; rows/s"),
     "online.py": Small("--streams iris --rows 40", ONLINE),
+    "online.py --models AutoVVM": Small("--streams iris --rows 40", "AutoVVM; iris"),
     "online.py --models ARF,AutoVVM": Small("--streams iris --rows 40", "ARF; AutoVVM; iris"),
     "overhead.py": Small("--rows 1100", "experts"),
     "rare.py": Small("--draws 1 --rows 2000", "AutoVVM; LogReg; precision; log-loss; clusters"),
@@ -87,6 +90,11 @@ SMALL = {
         "rows/s; one process; workers; MB",
     ),
 }
+
+
+# These take half of all the time: `make test-benchmarks`.
+LONG = {"command.py", "learn_on_workers.py", "serving.py", "serving.py --soak", "threads.py"}
+LONG |= {"workers.py", "faults services", "faults services --kills 30 --database postgresql"}
 
 
 # These go on for as long as one likes; a few cases of each are tests of their own.
@@ -126,9 +134,12 @@ def benchmarks():
                 small = in_the_place_of(words, shlex.split(SMALL[begin].options))
                 found.setdefault((begin, *small), []).append(page)
     return [
-        pytest.param(SMALL[begin], small, where, id=shlex.join(small))
+        pytest.param(
+            SMALL[begin], small, where, id=shlex.join(small),
+            marks=[pytest.mark.long] if begin in LONG else [],
+        )
         for (begin, *small), where in found.items()
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("how", "words", "where"), benchmarks())
