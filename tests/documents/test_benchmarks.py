@@ -92,9 +92,10 @@ SMALL = {
 }
 
 
-# These take half of all the time: `make test-benchmarks`.
+# These take most of all the time: `make test-benchmarks`.
 LONG = {"command.py", "learn_on_workers.py", "serving.py", "serving.py --soak", "threads.py"}
 LONG |= {"workers.py", "faults services", "faults services --kills 30 --database postgresql"}
+LONG |= {"bench.py", "bench.py --quick --only committee", "refitting.py", "scaling.py"}
 
 
 # These go on for as long as one likes; a few cases of each are tests of their own.
