@@ -205,15 +205,22 @@ def test_limits_hold_either_way(limits):
     assert (n_open, short) == (0, [])
 
 
+@asynccontextmanager
+async def under_way():
+    """Ask on the short way, and return before there is an answer."""
+    pipe = Pipe()
+    pipe.is_held = True
+    async with connected(pipe) as (http, reader, writer):
+        writer.write(whole(b"{}"))
+        while not pipe.short:
+            await asyncio.sleep(0)
+        yield pipe, http, reader, writer
+
+
 @pytest.mark.parametrize("is_in_time", [True, False])
 def test_a_service_that_stops_answers_what_is_under_way_or_says_so(is_in_time):
     async def stop():
-        pipe = Pipe()
-        pipe.is_held = True
-        async with connected(pipe) as (http, reader, writer):
-            writer.write(whole(b"{}"))
-            while not pipe.short:
-                await asyncio.sleep(0)
+        async with under_way() as (pipe, http, reader, _):
             http.shutdown()
             if is_in_time:
                 pipe.tell(1, 200, b"yes")
@@ -236,12 +243,7 @@ def test_a_service_that_stops_answers_what_is_under_way_or_says_so(is_in_time):
 
 def test_a_client_that_is_gone_is_told_nothing_and_counted_once():
     async def leave():
-        pipe = Pipe()
-        pipe.is_held = True
-        async with connected(pipe) as (http, _, writer):
-            writer.write(whole(b"{}"))
-            while not pipe.short:
-                await asyncio.sleep(0)
+        async with under_way() as (pipe, http, _, writer):
             writer.close()
             while http in http.connections:
                 await asyncio.sleep(0)

@@ -80,6 +80,16 @@ NONE = Recalibration.start(0)  # corrects nothing
 
 
 @compiled
+def sum_of_others(values: Array, place: int) -> float:
+    """The sum of all values but one."""
+    total = 0.0
+    for k in range(values.shape[0]):
+        if k != place:
+            total += values[k]
+    return total
+
+
+@compiled
 def recalibrate(
     predicted: Array, observed: NDArray[np.int64], row_powers: Array, known: Recalibration,
     learn: bool, work: Array,
@@ -115,10 +125,7 @@ def recalibrate(
             mixed[k] = (1.0 - trust) * said[k] + trust * scaled[k]
             if mixed[k] > mixed[likely]:
                 likely = k
-        rest = 0.0
-        for k in range(n_classes):
-            if k != likely:
-                rest += mixed[k]
+        rest = sum_of_others(mixed, likely)
         place = max(n_classes * mixed[likely] - 1.0, 0.0) / (n_classes - 1) * (LEVELS - 1)
         level = min(int(place), LEVELS - 2)
         part = min(place - level, 1.0)
@@ -135,11 +142,7 @@ def recalibrate(
             said[k] = (1.0 - trust) * mixed[k] + trust * moved / whole
             if said[k] > said[largest]:
                 largest = k
-        rest = 0.0
-        for k in range(n_classes):
-            if k != largest:
-                rest += said[k]
-        said[largest] = 1.0 - rest
+        said[largest] = 1.0 - sum_of_others(said, largest)
         if not learn:
             continue
 
