@@ -1,6 +1,8 @@
 """Experts whose precisions are of low rank, in a committee like any other."""
 
 import copy
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -168,6 +170,7 @@ def in_haste(monkeypatch):
     """Others join a committee early, so that a short stream shows it."""
     monkeypatch.setattr(decisions, "JOINING", BLOCK)
     monkeypatch.setattr(decisions, "LATE", 2 * BLOCK)
+    monkeypatch.setattr(decisions, "PER_WEIGHT", 1)
 
 
 def growing(budget=3e5, **options):
@@ -189,6 +192,58 @@ def test_where_covariances_are_too_much_one_of_low_rank_sees_more(in_haste):
     assert 0 < state.counts[ROWS] < len(rows)  # it has begun late, with nothing
     small = growing(budget=2e4).partial_fit(rows, labels, [0, 1])
     assert all(each["rank"] is None for each in small.experts_)
+
+
+@pytest.mark.parametrize(
+    ("weight", "exponent", "variance", "stays"),
+    [
+        (0.2, 0.0, 1.0, True),  # trusted by the mix
+        (0.0, 0.3, 0.01, True),  # needed by the pool: three standard deviations
+        (0.0, 0.1, 0.01, False),
+        (0.0, -0.3, 0.01, False),  # what it says is better turned round
+    ],
+)
+def test_one_of_low_rank_falls_asleep_unless_it_has_shown_what_it_can(
+    in_haste, monkeypatch, weight, exponent, variance, stays
+):
+    committee = growing().partial_fit(*curved_stream(), [0, 1])._committee
+    heir = [expert.rank is not None for expert in committee.experts].index(True)
+    weights, mean = committee.weights.copy(), committee.pool.mean.copy()
+    weights[heir], mean[heir] = 0.0, exponent
+    weights *= (1.0 - weight) / weights.sum()
+    weights[heir] = weight
+    covariance = committee.pool.covariance.copy()
+    covariance[heir] = covariance[:, heir] = 0.0
+    covariance[heir, heir] = variance
+    pool = committee.pool._replace(mean=mean, covariance=covariance)
+    known = replace(committee, weights=weights, pool=pool)
+    assert decisions.end_block(known).awake[heir]  # it is young
+    monkeypatch.setattr(decisions, "YOUTH", 0)
+    assert decisions.end_block(known).awake[heir] == stays
+
+
+def test_the_next_of_low_rank_joins_when_there_are_twice_as_many_rows(in_haste, monkeypatch):
+    monkeypatch.setattr(decisions, "YOUTH", BLOCK)
+    monkeypatch.setattr(decisions, "SURE", np.inf)
+    monkeypatch.setattr(decisions, "FRESH_SHARE", 1e-3)
+    rows, labels = curved_stream(20 * BLOCK)
+    model, joined = growing(), []
+    for first in range(0, len(rows), BLOCK):
+        part = slice(first, first + BLOCK)
+        model.partial_fit(rows[part], labels[part], [0, 1])
+        n_joined = sum(each["rank"] is not None for each in model.experts_)
+        joined += [first + BLOCK] * (n_joined - len(joined))
+    assert len(joined) >= 2
+    assert all(later >= 2 * sooner for sooner, later in pairwise(joined))
+
+
+def test_one_of_low_rank_joins_once_there_are_rows_for_its_weights(in_haste, monkeypatch):
+    rows, labels = curved_stream(8 * BLOCK)
+    monkeypatch.setattr(decisions, "PER_WEIGHT", 2)  # of 323: 646 rows
+    model = growing().partial_fit(rows[: 5 * BLOCK], labels[: 5 * BLOCK], [0, 1])
+    assert all(each["rank"] is None for each in model.experts_)
+    model.partial_fit(rows[5 * BLOCK :], labels[5 * BLOCK :])
+    assert any(each["rank"] is not None for each in model.experts_)
 
 
 def test_one_of_low_rank_joins_alike_in_rows_tables_threads_and_files(in_haste, tmp_path):

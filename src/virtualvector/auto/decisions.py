@@ -21,6 +21,8 @@ YOUTH = 2048  # rows in which one that has grown is spared, where decisions are 
 JOINING = 512  # calm rows before others join, and between one that sees more and the next
 LATE = PATIENCE / FEWEST**2  # calm rows before one of low rank joins: nobody falls asleep any more
 RANKS = (100, 50, 20)  # that it may have
+PER_WEIGHT = 8  # calm rows for each weight that it will have: fewer teach it nothing
+SURE = 4.0  # the evidence by which the pool has to need it afterwards: two standard deviations
 
 
 def end_block(committee: Committee, may_forget: bool = True) -> Committee:
@@ -82,8 +84,9 @@ def _put_to_sleep(
         order.remove(spared)
         order.insert(1, spared)
         most += share > FEWEST  # not at the cost of others yet
-    kept = _affordable(committee, order)[:most]
-    for e in _young_of_low_rank(committee, order):  # spared in the place of the last one
+    young, failed = _on_trial(committee, order)
+    kept = _affordable(committee, [e for e in order if e not in failed])[:most]
+    for e in young:  # spared in the place of the last one
         others = kept[: most - 1]
         if e not in kept and committee.feature_space.budget >= sum(
             _cost(committee, each) for each in (*others, e)
@@ -166,7 +169,10 @@ def _grow_in_rank(committee: Committee, expert: Expert, calm_rows: float) -> Com
     budget is worth more to who grows with all it knows (see docs/auto_measured.md).
     """
     chosen = any(each.rank is not None for each in committee.at_start)  # ranks, by others
-    if calm_rows < LATE or chosen or expert.rank is not None or expert.margin_noise == 0.0:
+    if chosen or expert.rank is not None or expert.margin_noise == 0.0:
+        return committee
+    n_weights = committee.feature_space.n_weights(expert)
+    if calm_rows < max(_next_of_low_rank(committee), PER_WEIGHT * n_weights):
         return committee
     budget = committee.feature_space.budget
     heirs = [expert._replace(rank=rank) for rank in RANKS]
@@ -176,6 +182,12 @@ def _grow_in_rank(committee: Committee, expert: Expert, calm_rows: float) -> Com
         return committee
     heir = {affordable[0]: committee.prior(affordable[0])}
     return replace(_with_heirs(committee, heir), grown_at=committee.n_rows)
+
+
+def _next_of_low_rank(committee: Committee) -> float:
+    """Return after how many calm rows one may join: twice as many as when the last one did."""
+    joined = any(_joined_with_rank(committee, e) for e in range(len(committee.experts)))
+    return 2.0 * (committee.grown_at - committee.calm_since) if joined else LATE
 
 
 def _with_heirs(committee: Committee, heirs: dict[Expert, OneVsRest]) -> Committee:
@@ -218,11 +230,18 @@ def _youngest(committee: Committee) -> int | None:
     return last if is_young and committee.awake[last] else None
 
 
-def _young_of_low_rank(committee: Committee, order: list[int]) -> list[int]:
-    """Return who of low rank has not had the time to show what it can."""
-    if committee.n_rows - committee.grown_at >= YOUTH:
-        return []
-    return [e for e in order if _joined_with_rank(committee, e)]
+def _on_trial(committee: Committee, order: list[int]) -> tuple[list[int], list[int]]:
+    """Return who of low rank has not had the time to show what it can, and who has not shown it.
+
+    Who has had it, and is neither trusted by the mix nor needed by the pool, would only cost: it
+    takes as long for a row as all others together.
+    """
+    joined = [e for e in order if _joined_with_rank(committee, e)]
+    if committee.n_rows - committee.grown_at < YOUTH:
+        return joined, []
+    needed = (committee.pool.mean > 0.0) & (committee.pool.importance() >= SURE)
+    failed = (committee.weights < FRESH_SHARE) & ~needed
+    return [], [e for e in joined if failed[e] and e != order[0]]
 
 
 def _joined_with_rank(committee: Committee, e: int) -> bool:
