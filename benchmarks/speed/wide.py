@@ -19,6 +19,7 @@ from virtualvector import ADFClassifier
 PLACES, NON_ZEROS = 2**18, 100
 BATCH = 1024  # rows that our learners take at once
 DENSE, SMALLER = 10_000, 2500  # columns; of the latter's square the limit is timed
+SPARSE_MOST = 1.5  # times Vowpal Wabbit: what a sparse row of rank 0 may take
 OURS = {"ADF, rank 0": 0, "ADF, rank 20": 20}
 VOWPAL, RIVER, RANK_0 = "Vowpal Wabbit", "river's LogisticRegression", "× ADF, rank 0"
 PER_VOWPAL, PER_RIVER, PER_FULL = f"× {VOWPAL}", f"× {RIVER}", "× faster than a full covariance"
