@@ -167,8 +167,8 @@ class Team:
         """Do tasks, which are begun in their order; return once all are done.
 
         This thread does the first one: if that is the same task time and again, what it works on
-        stays near. After an error no other is begun. Those ``behind`` are begun after all others,
-        and may be left to other threads: only after `finish`, or another `do`, are they done.
+        stays near. After an error no other of them is begun. Those ``behind`` come after all of
+        them, and may be left to other threads: they are done after `finish`, or another `do`.
         """
         if self.n_threads == 1:
             for task in (*tasks, *behind):
