@@ -78,10 +78,10 @@ def bound(X, y, first: int) -> tuple[float, float, float]:
     """Return what tasks leave for two threads to save, microseconds, and stages of a block."""
     saved, stages, do = 0.0, 0, Team.do
 
-    def in_turn(team, tasks):
+    def in_turn(team, tasks, behind=()):
         nonlocal saved, stages
         taken, costs = [0.0] * team.n_threads, []
-        for task in tasks:
+        for task in (*tasks, *behind):
             begin = thread_time()
             task()
             costs.append(thread_time() - begin)

@@ -66,3 +66,45 @@ def test_an_error_is_raised_once_nobody_is_at_work_and_no_other_task_is_begun(n_
         n_done = len(done)
         team.do([partial(done.append, "again")])
         assert done[n_done:] == ["again"]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("n_behind", [0, 1, 20])
+def test_what_is_behind_is_done_once_after_finishing_or_before_other_tasks(n_threads, n_behind):
+    done = []
+    behind = [partial(done.append, "behind")] * n_behind
+    with Team(n_threads) as team:
+        team.do([partial(done.append, "first")] * 3, behind)
+        assert done.count("first") == 3
+        team.do([lambda: done.append(done.count("behind"))], behind)
+        assert done.count(n_behind) == 1
+        team.finish()
+        assert done.count("behind") == 2 * n_behind
+
+
+def test_what_is_behind_is_done_side_by_side_too():
+    both, threads = Barrier(2, timeout=60), set()
+
+    def meet():
+        both.wait()
+        threads.add(current_thread())
+
+    with Team(2) as team:
+        team.do([partial(sleep, 0.0)], [meet, meet])
+        team.finish()
+    assert len(threads) == 2
+
+
+def test_an_error_behind_is_raised_once_when_that_is_finished():
+    with Team(2) as team:
+        team.do([], [partial(int, "a mistake")])
+        with pytest.raises(ValueError, match="a mistake"):
+            team.finish()
+        team.finish()
+
+
+def test_who_leaves_waits_for_what_is_under_way_behind():
+    done = []
+    with Team(2) as team:
+        team.do([], [lambda: (done.append("begun"), sleep(0.05), done.append("done"))] * 2)
+    assert done.count("begun") == done.count("done")

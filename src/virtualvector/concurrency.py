@@ -33,6 +33,9 @@ Estimator = TypeVar("Estimator")
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_Tasks = deque[Callable[[], object]]
+_NO_TASKS: _Tasks = deque()
+
 LOADING: Any = RLock()  # whose turn it is to compile kernels or to load them
 
 
@@ -143,11 +146,14 @@ class Team:
         self.n_threads = max(n_threads, 1)
         self._others: list[Thread] = []  # begun when there is something to do for them
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self._behind: _Order | None = None  # of which some may be under way
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
+        if self._behind is not None:
+            self._behind.left.clear()
         for _ in self._others:
             self._orders.put(None)
         for other in self._others:
@@ -155,46 +161,86 @@ class Team:
                 other.join()
         self._others.clear()
 
-    def do(self, tasks: Iterable[Callable[[], object]]) -> None:
+    def do(
+        self, tasks: Iterable[Callable[[], object]], behind: Iterable[Callable[[], object]] = ()
+    ) -> None:
         """Do tasks, which are begun in their order; return once all are done.
 
         This thread does the first one: if that is the same task time and again, what it works on
-        stays near. After an error no other is begun.
+        stays near. After an error no other of them is begun. Those ``behind`` come after all of
+        them, and may be left to other threads: they are done after `finish`, or another `do`.
         """
         if self.n_threads == 1:
-            for task in tasks:
+            for task in (*tasks, *behind):
                 task()
             return
+        self.finish()
         left = deque(tasks)
         mine = deque([left.popleft()] if left else [])
-        # Each is woken once, however many tasks there are. To wake one and to hear of it takes an
-        # executor of Python two and a half times as long as it takes these queues.
-        order = _Order(left, SimpleQueue())
-        n_others = min(self.n_threads - 1, len(left))
-        while len(self._others) < n_others:
+        order, later = self._order(left), self._order(deque(behind))
+        self._behind = later
+        try:
+            _complete(order, mine, later.left)
+        except BaseException:
+            later.left.clear()
+            raise
+
+    def finish(self) -> None:
+        """Do what is left behind, and wait for those who do it."""
+        later, self._behind = self._behind, None
+        if later is not None:
+            _complete(later)
+
+    def _order(self, tasks: _Tasks) -> _Order:
+        """Let others begin with tasks as soon as they are done with those before.
+
+        Each is woken once, however many tasks there are. To wake one and to hear of it takes an
+        executor of Python two and a half times as long as it takes these queues.
+        """
+        order = _Order(tasks, min(self.n_threads - 1, len(tasks)), SimpleQueue())
+        while len(self._others) < order.n_others:
             # Who is interrupted on the way out leaves them behind: Python need not wait for them.
             self._others.append(Thread(target=_obey, args=[self._orders], daemon=True))
             self._others[-1].start()
-        for _ in range(n_others):
+        for _ in range(order.n_others):
             self._orders.put(order)
-        errors: list[BaseException | None] = []
-        try:
-            _do(mine, left)
-        finally:
-            errors = [order.done.get() for _ in range(n_others)]
-        for error in errors:
-            if error is not None:
-                raise error
+        return order
 
 
 ALONE = Team(1)
 
 
 class _Order(NamedTuple):
-    """Tasks for other threads, and where each of these says that it is done, or what went wrong."""
+    """Tasks, of how many other threads, and where each of these says that it is done with them.
 
-    left: deque[Callable[[], object]]
+    Or what went wrong.
+    """
+
+    left: _Tasks
+    n_others: int
     done: SimpleQueue[BaseException | None]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all others have said so."""
+        return self.done.qsize() == self.n_others
+
+
+def _complete(order: _Order, mine: _Tasks = _NO_TASKS, meanwhile: _Tasks = _NO_TASKS) -> None:
+    """Do one's own tasks and what is left of an order, and something else while others do theirs.
+
+    Returns once others are done, too; raises what went wrong there.
+    """
+    errors: list[BaseException | None] = []
+    try:
+        _do(mine, order.left)
+        while meanwhile and not order.is_done:
+            _do_next(meanwhile)
+    finally:
+        errors = [order.done.get() for _ in range(order.n_others)]
+    for error in errors:
+        if error is not None:
+            raise error
 
 
 def _obey(orders: SimpleQueue[_Order | None]) -> None:
@@ -208,20 +254,25 @@ def _obey(orders: SimpleQueue[_Order | None]) -> None:
         order.done.put(error)
 
 
-def _do(*queues: deque[Callable[[], object]]) -> None:
+def _do(*queues: _Tasks) -> None:
     """Do all tasks of one queue after the other, as long as there are any."""
     try:
         for left in queues:
             while left:
-                try:
-                    task = left.popleft()
-                except IndexError:  # another thread was faster
-                    break
-                task()
+                _do_next(left)
     except BaseException:
         for left in queues:
             left.clear()
         raise
+
+
+def _do_next(left: _Tasks) -> None:
+    """Do the next task, unless another thread was faster."""
+    try:
+        task = left.popleft()
+    except IndexError:
+        return
+    task()
 
 
 def of_one_moment(

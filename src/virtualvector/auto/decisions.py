@@ -237,7 +237,7 @@ def _on_trial(committee: Committee, order: list[int]) -> tuple[list[int], list[i
     takes as long for a row as all others together.
     """
     joined = [e for e in order if _joined_with_rank(committee, e)]
-    if committee.n_rows - committee.grown_at < YOUTH:
+    if not joined or committee.n_rows - committee.grown_at < YOUTH:
         return joined, []
     needed = (committee.pool.mean > 0.0) & (committee.pool.importance() >= SURE)
     failed = (committee.weights < FRESH_SHARE) & ~needed
@@ -246,5 +246,6 @@ def _on_trial(committee: Committee, order: list[int]) -> tuple[list[int], list[i
 
 def _joined_with_rank(committee: Committee, e: int) -> bool:
     """Whether one is of low rank where nobody was at the start."""
-    of_rank = any(each.rank is not None for each in committee.at_start)
-    return committee.experts[e].rank is not None and not of_rank
+    if committee.experts[e].rank is None:
+        return False
+    return all(each.rank is None for each in committee.at_start)

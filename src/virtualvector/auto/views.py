@@ -78,8 +78,8 @@ class Views:
             np.zeros(1, np.int64),
         )  # fmt: skip
         self.inputs = inputs
-        # About how many multiplications a row takes; a cosine or sine takes as long as some.
-        self.operations = float(len(drawn) * n_frequencies * n_inputs + 50 * sum(widths))
+        # About how many multiplications a row takes; a sine or an asinh takes as long as many.
+        self.operations = float(len(drawn) * n_frequencies * n_inputs + 150 * sum(widths))
 
     @computed_once
     def _own(self) -> StructTable:

@@ -140,6 +140,7 @@ class WorkingCommittee:
         anew: bool = False,
     ) -> int:  # fmt: skip
         """Let each expert learn rows; nothing is made of what they say. Return where these are."""
+        team.finish()  # with looking at these rows
         at, n = self._at, len(inputs)
         n_ahead = len(following) if len(at.powers) == ROOM else 0
         start, seen_in = self._looked_at or (0, None)
@@ -156,11 +157,10 @@ class WorkingCommittee:
         tasks = [partial(each.learn_anew if anew else each.learn, n, start) for each in engines]
         learning = at.who_learns(team, n, n_ahead)
         ahead = BLOCK - start
-        if n_ahead and learning is not ALONE:
-            tasks += at.looks(following, ahead, PARTS)
-        learning.do(tasks)
+        looks_ahead = n_ahead > 0 and learning is not ALONE
+        learning.do(tasks, at.looks(following, ahead, PARTS) if looks_ahead else ())
         at.readdress()
-        if n_ahead and learning is not ALONE:
+        if looks_ahead:
             self._looked_at = ahead, at.views
         return start
 

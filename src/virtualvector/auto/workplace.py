@@ -30,7 +30,7 @@ from virtualvector.types import Array
 ROOM = 2 * BLOCK  # rows: those that are learned, and the next ones, which are looked at meanwhile
 # To wake a thread and to wait for it takes as long as so many multiplications. It is counted and
 # not measured: bits are the same either way, but what is done by whom should not depend on chance.
-WAKING = 4e6
+WAKING = 2e6
 
 
 def opinions_of(committee: Committee, n_rows: int) -> Opinions:
@@ -135,7 +135,11 @@ class Workplace:
         n_parts = n_parts if n > 2 * PARTS else 1
         edges = [start + n * part // n_parts for part in range(n_parts + 1)]
         looks = zip(edges[:-1], edges[1:], range(n_parts), strict=True)
-        return [partial(look_at_rows, self.address, *look) for look in looks]
+        return [partial(self._look, *look) for look in looks]
+
+    def _look(self, start: int, stop: int, part: int) -> None:
+        """Do so; threads that are late keep what they work on."""
+        look_at_rows(self.address, start, stop, part)
 
     def who_learns(self, team: Team, n_rows: int, n_ahead: int) -> Team:
         """Return the team, if it pays to learn rows side by side, and to look at the next ones."""
