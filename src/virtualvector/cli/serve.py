@@ -188,14 +188,15 @@ def service_of(model: Path, address: str | None, keeping: Keeping) -> Service:
     """Return the service of a model file and a store, ready to start."""
     from virtualvector.cli.served_model import of_service
     from virtualvector.serve.learner import Learner, Upkeep
-    from virtualvector.serve.schema import store_beside
+    from virtualvector.serve.schema import shown, store_beside
     from virtualvector.serve.service import Service
     from virtualvector.serve.store import StoreLost
 
+    address = address or store_beside(model)
     try:
-        served = of_service(model, address or store_beside(model))
+        served = of_service(model, address)
     except StoreLost as error:
-        raise BadInput(f"--store: cannot be opened: {error}.") from error
+        raise BadInput(f"--store {shown(address)}: cannot be opened: {error}.") from error
     days = keeping.keep_days
     upkeep = Upkeep(
         keeping.checkpoint_every,

@@ -17,7 +17,7 @@ from virtualvector.serve.store import Base, Store, StoreLost
 
 LATEST = 10  # conflicts that are shown
 NICE = 5  # a quarter of the processor where others want it, too
-PAUSE = 0.4  # seconds in which labels gather: those that come together cost less
+EVERY = 0.4  # seconds in which labels gather: those that come together cost less
 
 
 class Upkeep(NamedTuple):
@@ -74,7 +74,9 @@ class Learner:
 
     def _run(self) -> None:
         _step_back()
-        while not self._stop.wait(PAUSE):
+        due = time.monotonic() + EVERY
+        while not self._stop.wait(due - time.monotonic()):
+            due = time.monotonic() + EVERY
             self.learn()
             self._count()
             if self._is_due():
@@ -82,12 +84,13 @@ class Learner:
         self.save()
 
     def learn(self) -> None:
-        """Learn the labels that are durable by now, or as many as come before the stop."""
+        """Learn the labels that are durable by now, or as many as can be before the stop."""
         try:
             while rows := self._store.labelled(self.snapshot.sequence, AT_ONCE):
                 after = self.snapshot.after(rows, self._form)
                 self.snapshot = after.ready(self._form.example)
-                if self._stop.is_set() or self._is_due():
+                is_all = len(rows) < AT_ONCE  # but for those that came meanwhile, which gather
+                if is_all or self._stop.is_set() or self._is_due():
                     break
             self.trouble.pop("learning", None)
         except StoreLost as error:

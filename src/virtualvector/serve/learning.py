@@ -20,7 +20,7 @@ from virtualvector.learners.validation import as_learned
 from virtualvector.serve.monitor import Monitor, predictions_of
 from virtualvector.serve.rows import Checked, RowFormat
 from virtualvector.serve.store import Labelled, Store
-from virtualvector.serve.texts import parsed
+from virtualvector.serve.texts import parsed_together
 from virtualvector.streams.bad_input import BadInput
 from virtualvector.streams.limits import LONGEST_LABEL
 from virtualvector.types import Array
@@ -115,7 +115,7 @@ class Learned(NamedTuple):
 
     def after(self, rows: Sequence[Labelled], form: RowFormat) -> Learned:
         """Return what there is when some more labels have been learned, in their order."""
-        table = form.table([parsed(row.row, form.only_numbers) for row in rows])
+        table = form.table(parsed_together([row.row for row in rows], form.only_numbers))
         model = copy(self.model)
         calm = _calm_since(model)
         # As vvm learn does it: what learns single rows in place would have to be compiled, too.

@@ -10,7 +10,7 @@ import numpy as np
 from virtualvector.evaluation import Tally
 from virtualvector.evaluation.tally import BEFORE_ALL, Totals, between
 from virtualvector.serve.store import Labelled
-from virtualvector.serve.texts import parsed
+from virtualvector.serve.texts import parsed_together
 from virtualvector.types import Array, Labels
 
 SURPRISING = 0.1  # of a probability: what came had been given less
@@ -148,7 +148,7 @@ def predictions_of(rows: Sequence[Labelled], classes: Sequence[str]) -> tuple[La
     >>> columns.tolist(), predicted.tolist()
     (['ham', 'phish', 'spam'], [[0.2, 0.0, 0.8]])
     """
-    each = [parsed(row.predicted, only_numbers=True) for row in rows]
+    each = parsed_together([row.predicted for row in rows], only_numbers=True)
     columns = np.array(sorted({*classes, *(name for one in each for name in one)}))
     return columns, np.array([[one.get(name, 0.0) for name in columns.tolist()] for one in each])
 

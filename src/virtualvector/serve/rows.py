@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import isfinite
 from operator import itemgetter
 from struct import Struct
@@ -152,7 +153,13 @@ class RowFormat:
 
     def _numbers(self, values: Sequence[Sequence[Any]]) -> Any:
         """Return rows of nothing but finite numbers as an array; None if there is more to see."""
-        return np.array(values, np.float64) if all(map(_are_finite, values)) else None
+        if not set(map(type, chain.from_iterable(values))) <= _NUMBERS:
+            return None
+        try:
+            array = np.array(values, np.float64)
+        except OverflowError:
+            return None
+        return array if np.isfinite(array).all() else None
 
     def _read(self, rows: Sequence[Mapping[str, Any]], name: str) -> pa.Table:
         """Return rows as the command line reads them."""

@@ -84,6 +84,18 @@ def store_beside(model: Path) -> str:
     return f"sqlite:///{model.absolute()}.store"
 
 
+def shown(address: str) -> str:
+    """Return an address as messages have it, without what may be a user or a password.
+
+    Examples
+    --------
+    >>> from virtualvector.serve.schema import shown
+    >>> shown("postgresql://me:secret@there/outcomes?sslmode=require")
+    "'there/outcomes'"
+    """
+    return quoted(address.rpartition("@")[2].partition("?")[0])
+
+
 def open_database(address: str, must_exist: bool = False) -> Engine:
     """Return the database of an address: with its tables made, or left as it is if it must exist.
 
@@ -146,7 +158,7 @@ def _checked(address: str, option: str) -> URL:
         kind == "sqlite" and url.database in (None, "", ":memory:")
     ):
         raise BadInput(
-            f"{option} {quoted(address.partition('@')[2] or address)}: expected sqlite:///FILE or "
+            f"{option} {shown(address)}: expected sqlite:///FILE or "
             "postgresql://USER:PASSWORD@HOST/DATABASE."
         )
     return url.set(drivername="postgresql+psycopg") if kind == "postgresql" else url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import orjson
@@ -43,6 +44,19 @@ def parsed(body: bytes | str, only_numbers: bool = False) -> Any:
         except ValueError:  # which is stricter
             pass
     return json.loads(body, parse_constant=_refuse)
+
+
+def parsed_together(texts: Iterable[str], only_numbers: bool = False) -> list[Any]:
+    """Return what some texts of JSON say, each of which is a whole; quicker than one by one.
+
+    Examples
+    --------
+    >>> from virtualvector.serve.texts import parsed_together
+    >>> parsed_together(["[1, 2.5]", "{}"])
+    [[1, 2.5], {}]
+    """
+    found: list[Any] = parsed(f"[{','.join(texts)}]", only_numbers)
+    return found
 
 
 def _refuse(constant: str) -> NoReturn:
