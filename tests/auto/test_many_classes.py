@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tests.auto.test_rows import few, one_by_one
-from virtualvector import AutoVVMClassifier, Expert, VVMClassifier, pool
+from virtualvector import AutoVVMClassifier, Expert, VVMClassifier, persistence, pool
 from virtualvector.auto import committee
 from virtualvector.auto.committee import BLOCK, FEW
 from virtualvector.evaluation import log_loss
@@ -126,7 +126,7 @@ def test_what_is_said_by_the_mean_is_said_alike_however_one_asks(declared, tmp_p
     )
     path = tmp_path / "many.vvm"
     model.save(path)
-    loaded = AutoVVMClassifier.load(path)
+    loaded = persistence.load(path)
     table = model.predict_proba(X[500:])
     np.testing.assert_array_equal(loaded.predict_proba(X[500:]), table)
     for t in (0, 1, 50):
