@@ -8,7 +8,7 @@ from virtualvector.persistence.errors import Misfit, shortly
 from virtualvector.persistence.tree import unpack
 from virtualvector.persistence.upgrade import with_header
 
-FORMAT = 11
+FORMAT = 12
 
 
 class Header(NamedTuple):
