@@ -143,7 +143,7 @@ def service(file):
         text=True,
     )
     try:
-        client = Client(f"http://127.0.0.1:{port}")
+        client = Client(f"http://127.0.0.1:{port}", patience=300)  # it may have to compile
         client.get("/ready")  # tried again until it is
         yield client
     finally:
