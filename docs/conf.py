@@ -10,7 +10,7 @@ from importlib.metadata import version as version_of
 from typing import Any
 
 project = "virtualvector"
-project_copyright = "MIT licence"
+project_copyright = "the virtualvector developers, MIT licence"
 version = release = version_of("virtualvector")
 
 extensions = [

@@ -78,7 +78,8 @@ VVM = Path(sys.executable).with_name("vvm")
 def vvm(*arguments):
     """Run the command as in a shell, and print what it says."""
     done = subprocess.run([VVM, *arguments], capture_output=True, text=True, cwd=folder.name)
-    print(*(textwrap.fill(line, 62) for line in (done.stderr + done.stdout).splitlines()), sep="\n")
+    for line in (done.stderr + done.stdout).splitlines():
+        print(line if "  " in line else textwrap.fill(line, 62))  # tables stay as they are
 
 
 learn = ["learn", "orders.csv", "--id", "order", "--categorical", "branch", "--model", "orders.vvm"]
@@ -143,7 +144,7 @@ def service(file):
         text=True,
     )
     try:
-        client = Client(f"http://127.0.0.1:{port}")
+        client = Client(f"http://127.0.0.1:{port}", patience=300)  # it may have to compile
         client.get("/ready")  # tried again until it is
         yield client
     finally:

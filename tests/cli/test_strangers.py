@@ -295,6 +295,9 @@ NUMBERS = {
     "-999": "'x' is -999 in 20 of the first 60 rows, taken for a number (--missing -999 if",
     "99": "'x' is 99 in 20 of the first 60 rows, taken for a number (--missing 99 if",
     "9007199254740993": "'x' has whole numbers beyond 2^53, which are rounded",
+    "01067": "'x' is taken for numbers, but has '01067', which begins with a zero (--categorical x",
+    "0": None,
+    "0.25": None,
     "9": None,  # which is no row of nines
     "3.25": None,
 }

@@ -68,6 +68,18 @@ def test_a_column_of_texts_is_found_learned_and_told(vvm):
     assert "review: broken" in Path("r.html").read_text()
 
 
+def test_texts_may_stand_beside_dates_and_times(vvm):
+    days = [f"2024-01-{1 + k % 28:02}" for k in range(300)]
+    rows = [[day, *row] for day, row in zip(days, products(), strict=True)]
+    write("a.csv", rows, ("day", "price", "kind", "review", "kept"))
+    done = vvm("learn", "a.csv", "--rank", 2, "--model", "m.vvm")
+    assert done.code == 0, done.err
+    assert "dates and times: 'day'" in done.err
+    assert "texts: 'review'" in done.err
+    done = vvm("predict", "a.csv", "--model", "m.vvm", "--proba")
+    assert done.code == 0, done.err
+
+
 def test_texts_may_be_taken_as_a_whole(vvm):
     write("a.csv", products(60))
     done = vvm("learn", "a.csv", "--categorical", "review", "--learner", "adf", "--model", "m.vvm")

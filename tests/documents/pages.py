@@ -26,7 +26,7 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 NOTHING_TO_RUN = ("{toctree}", "{image}", "{include}")  # what only the site is made of
 OPTIONAL = {"vowpalwabbit"}  # packages that are only compared with
-PROGRAMS = ("vvm", "make", "pip", "python", ".venv/bin/python", "pytest", "vw", "dask")
+PROGRAMS = ("vvm", "make", "pip", "python", "python3", ".venv/bin/python", "pytest", "vw", "dask")
 # They take long; tests of their own run something smaller.
 TESTED_ELSEWHERE = (
     "vvm reproduce",  # tests/cli/test_reproduce.py
@@ -144,7 +144,7 @@ class Reader:
             assert set(rest) - _variables(rest) <= _targets(), f"{where}: {line}"
         elif first == "pip":
             assert _extras(line) <= set(_project()["optional-dependencies"]), f"{where}: {line}"
-        elif first.endswith("python") or first == "pytest":
+        elif first.endswith(("python", "python3")) or first == "pytest":
             paths = [word for word in rest if "/" in word]
             assert all((ROOT / path).exists() for path in paths), f"{where}: {line}"
 

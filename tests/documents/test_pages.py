@@ -4,7 +4,6 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.cli.conftest import lines_of
@@ -26,18 +25,9 @@ def nothing():
 @contextmanager
 def tables():
     """What README takes for granted: tables, here with numbers, categories and gaps."""
-    import pandas as pd
-
     for seed, name in enumerate(("rows.csv", "today.csv", "test.csv", "new.csv")):
         write(name, lines_of(200, seed))
-    numbers = (line.replace("outcome", "label") for line in lines_of(300))
-    write(
-        "stream.csv",
-        (",".join(np.delete(line.split(","), 3)) for line in numbers if ",," not in f",{line}"),
-    )
-    more = pd.read_csv("today.csv")
-    rows = pd.read_csv("new.csv").drop(columns="outcome")
-    yield {"rows": rows, "labels": more.pop("outcome"), "more": more}
+    yield {}
 
 
 @contextmanager
@@ -82,9 +72,6 @@ def orders():
     blocks = blocks_of((ROOT / "docs" / "first_steps.md").read_text())
     for block in (block for block in blocks if "open(" in block.text):
         exec(block.text, {})
-    with open("orders.csv") as file, open("more.csv", "w") as more:
-        more.writelines(file.readlines()[:200])
-    write("notes.csv", ["note,times,kept", *["a sturdy box,2,yes", "broken and small,1,no"] * 20])
     yield {}
 
 
@@ -97,7 +84,7 @@ def tables_of_another_time():
 
 BEFORE = {
     "README.md": tables,
-    "python.md": tables,
+    "python.md": orders,
     "coming_from.md": tables_of_another_time,
     "commands.md": orders,
     "files.md": one_model,
@@ -108,7 +95,7 @@ NEEDS = {"river.md": "river", "scaling.md": "distributed", "coming_from.md": "ri
 SHOW = {
     "README.md": 7,
     "coming_from.md": 8,
-    "commands.md": 22,
+    "commands.md": 23,
     "python.md": 7,
     "river.md": 6,
     "scaling.md": 4,

@@ -72,6 +72,17 @@ def test_texts_that_are_said_to_be_something_else_are_not_looked_for(as_said):
     assert model.is_categorical_.tolist() == [True]
 
 
+def test_times_stay_times_where_it_is_said_what_is_categorical():
+    table, labels = notes()
+    table["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(table)), "D")
+    told = {"text_features": ["note"], "n_hashed": SMALL, "rank": 1}
+    found, said = (
+        WideVVMClassifier(**told, categorical_features=chosen).partial_fit(table, labels)
+        for chosen in (None, ["town"])
+    )
+    np.testing.assert_array_equal(found.predict_proba(table), said.predict_proba(table))
+
+
 def test_texts_are_found_in_arrays_too_and_not_where_pandas_has_categories():
     table, labels = long_notes()
     with pytest.warns(UserWarning, match=r"columns \[1\] plainly"):

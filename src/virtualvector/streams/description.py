@@ -18,6 +18,7 @@ _DAYS = (18000101, 21001231)  # as numbers
 _SECONDS = (1_000_000_000, 2_500_000_000)  # since 1970: of the years 2001 to 2049
 _UNITS = {1: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _NINES = re.compile(r"-?9{2,}(?:\.0*)?")  # which people write for what they do not know
+_CODE = re.compile(r"[+-]?0\d+", re.ASCII)  # the zero says nothing of a number
 _LARGE = re.compile(r"[+-]?\d{16,40}", re.ASCII)
 _SOME = 10  # rows of which one is seldom what the others are not
 
@@ -72,6 +73,7 @@ def described(
         *_texts(columns, heads, may_be_text),
         *_mixed([c for c in columns if c.name not in known_by_name], heads),
         *_counted_times(columns, heads),
+        *_codes(columns, heads),
         *_sentinels(columns, heads),
         *_rounded(columns, heads),
         *_cases(columns, heads),
@@ -162,6 +164,19 @@ def _counted_times(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]
                 "2021-05-06 07:08:09 to have them taken for times"
             )
     yield from _bounded(lines, len(lines), "columns of numbers that may be times")
+
+
+def _codes(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield columns of numbers of which some begin with a zero, as zip codes do."""
+    lines = []
+    for name in (column.name for column in columns if column.kind == "number"):
+        code = next(filter(_CODE.fullmatch, heads.get(name, ())), None)
+        if code:
+            lines.append(
+                f"{quoted(name)} is taken for numbers, but has {quoted(code, 40)}, which begins "
+                f"with a zero (--categorical {argument(name)} if these are codes)"
+            )
+    yield from _bounded(lines, len(lines), "columns of numbers that begin with a zero")
 
 
 def _sentinels(columns: Sequence[Column], heads: Mapping[str, Sequence[str]]) -> Iterator[str]:

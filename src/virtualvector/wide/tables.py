@@ -94,7 +94,9 @@ class TakesWideTables(BaseEstimator):
             self._kinds_at_first(X, names, marks) if known is None else [*known.kinds]
         )
         n_sparse = self.n_places if known is None else known.n_sparse
-        return _converted(X, names, kinds, marks, n_sparse)
+        # Where it is said what is categorical all others are not: numbers, or times as found.
+        is_told = known is None and self.categorical_features is not None
+        return _converted(X, names, kinds, marks, n_sparse, is_told)
 
     def _checked_sparse(self, X: Any, reset: bool) -> WideColumns:
         """Return a sparse table, or an array in its place, as one column."""
@@ -133,8 +135,6 @@ class TakesWideTables(BaseEstimator):
                     UserWarning,
                     stacklevel=4,
                 )
-        if self.categorical_features is not None:  # all others are not
-            kinds = ["number" if k is None else k for k in kinds]
         return kinds
 
 
@@ -142,14 +142,20 @@ _PARAMETERS = {"category": "categorical_features", "text": "text_features"}
 
 
 def _converted(
-    X: Any, names: list[Any], kinds: Sequence[Kind | None], marks: Marks, n_sparse: int | None
+    X: Any,
+    names: list[Any],
+    kinds: Sequence[Kind | None],
+    marks: Marks,
+    n_sparse: int | None,
+    is_told: bool,
 ) -> WideColumns:
     plain = [k for k, kind in enumerate(kinds) if kind not in ("text", "sparse")]
     values: list[Any] = [None] * len(names)
     found: list[Any] = list(kinds)
     if plain:
         some = _selected(X, names, plain)
-        columns = columns_of(some, [kinds[k] for k in plain], marks=marks)
+        categorical = [kinds[k] == "category" for k in plain] if is_told else None
+        columns = columns_of(some, [kinds[k] for k in plain], categorical, marks)
         for k, cells, kind in zip(plain, columns.values, columns.kinds, strict=True):
             values[k], found[k] = cells, kind
     for k, given in enumerate(kinds):
