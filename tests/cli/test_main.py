@@ -53,6 +53,21 @@ def test_help_tells_what_there_is_with_examples(verb):
     assert f"vvm {verb}" in done.stdout.partition("For example")[2]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--ignore", "TSH", "--ignore", "T3"], "--ignore: found more than once; expected it once"),
+        (["--ignore=TSH", "--ignore=T3"], "its values with commas between them"),
+        (["--learner", "vvm", "--learner", "adf"], "--learner: found more than once"),
+    ],
+)
+def test_an_option_that_is_given_twice_is_refused(options, said):
+    done = run("learn", "thyroid", *options)
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.replace("│", " ").split())
+    assert run("learn", "thyroid", "--learner", "adf", "--quiet", "--quiet").exit_code == 0
+
+
 def test_help_lists_all_verbs():
     assert all(verb in run("--help").stdout for verb in VERBS)
 

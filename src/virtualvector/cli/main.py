@@ -7,6 +7,7 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from virtualvector.cli.compare import compare
 from virtualvector.cli.datasets import datasets
@@ -25,16 +26,31 @@ _WrongOptions: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(name="vvm", no_args_is_help=True, pretty_exceptions_enable=False)
 
+
+class _Verb(TyperCommand):
+    """A verb that refuses an option that is given twice: the last one would count, in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return what is left of the arguments."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in given:
+            if given.count(option) > 1 and not getattr(option, "is_flag", True):
+                takes = getattr(option, "metavar", None) or ""
+                how = ", its values with commas between them" if "," in takes else ""
+                ctx.fail(f"{option.opts[0]}: found more than once; expected it once{how}")
+        return super().parse_args(ctx, args)
+
+
 # One line for each verb.
-app.command()(in_one_line(learn))
-app.command()(in_one_line(predict))
-app.command()(in_one_line(evaluate))
-app.command()(in_one_line(inspect))
-app.command()(in_one_line(pool))
-app.command()(in_one_line(datasets))
-app.command()(in_one_line(compare))
-app.command()(in_one_line(reproduce))
-app.command()(in_one_line(serve))
+app.command(cls=_Verb)(in_one_line(learn))
+app.command(cls=_Verb)(in_one_line(predict))
+app.command(cls=_Verb)(in_one_line(evaluate))
+app.command(cls=_Verb)(in_one_line(inspect))
+app.command(cls=_Verb)(in_one_line(pool))
+app.command(cls=_Verb)(in_one_line(datasets))
+app.command(cls=_Verb)(in_one_line(compare))
+app.command(cls=_Verb)(in_one_line(reproduce))
+app.command(cls=_Verb)(in_one_line(serve))
 
 
 def _print_version(asked: bool) -> None:
