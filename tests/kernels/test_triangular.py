@@ -116,6 +116,15 @@ def test_widening_adds_a_variance_along_one_direction(d, scale):
         assert np.all(np.diag(factor) > 0)
 
 
+@pytest.mark.parametrize("scale", [1e-170, 1e-300, 1e170, 1e300])
+def test_widening_needs_no_squares_that_are_numbers(scale):
+    factor, x = random_factor(np.random.default_rng(0), 5), np.arange(1.0, 6.0)
+    scaled, other = scale * factor, scale * x
+    add_variance(factor, x, 4)
+    add_variance(scaled, other, 4)
+    np.testing.assert_allclose(scaled / scale, factor, rtol=1e-13, atol=1e-13)
+
+
 def test_a_variance_stays_positive_where_the_dense_update_fails():
     d = 5
     x = np.random.default_rng(0).normal(size=d)

@@ -35,6 +35,7 @@ from virtualvector.jit.lanes import (
 from virtualvector.types import Array
 
 _AT_ONCE = 2 * LANES
+_SMALLEST, _LARGEST = 1e-150, 1e150  # whose squares are numbers of all digits
 
 
 @compiled
@@ -317,7 +318,9 @@ def add_variance(factor: Array, x: Array, last: int) -> None:
     first, turns it to zero. The diagonal only grows: the result is proper whatever the rounding.
     """
     for j in range(last, -1, -1):
-        radius = math.hypot(factor[j, j], x[j])
+        radius = math.sqrt(factor[j, j] * factor[j, j] + x[j] * x[j])
+        if not _SMALLEST < radius < _LARGEST:  # else hypot would take as long as a rotation
+            radius = math.hypot(factor[j, j], x[j])
         givens(factor[j], x, j, factor[j, j] / radius, x[j] / radius)
 
 
