@@ -55,8 +55,8 @@ def test_there_is_an_upper_bound_exactly_where_private_parts_are_used():
         for each in DEPENDENCIES
         if any(private_parts(IMPORTED_AS.get(each.name, each.name)))
     }
-    assert private == {"numba", "scikit-learn"}
-    assert bounded == private | {"typer"}  # whose class of errors has no name of its own
+    assert private == {"numba", "scikit-learn", "typer"}
+    assert bounded == private
 
 
 def test_every_dependency_has_a_least_version():

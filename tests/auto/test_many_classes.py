@@ -8,13 +8,11 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tests.auto.test_rows import few, one_by_one
-from virtualvector import AutoVVMClassifier, Expert, VVMClassifier, persistence, pool
+from virtualvector import AutoVVMClassifier, Expert, VVMClassifier, pool
 from virtualvector.auto import committee
 from virtualvector.auto.committee import BLOCK, FEW
 from virtualvector.evaluation import log_loss
 from virtualvector.persistence.mixin import contents_of
-from virtualvector.posterior import Engine
-from virtualvector.posterior.reduction.reduce import WAS_IGNORED_BY_MEAN
 
 
 def clouds(n_classes, n_rows, seed=0):
@@ -88,51 +86,3 @@ def test_what_sure_posteriors_leave_out_costs_next_to_nothing(monkeypatch):
     every = AutoVVMClassifier().predict_then_learn(X, y).probabilities
     assert np.abs(found - every).max() > 0.0
     assert log_loss(y, found, range(10)) <= 1.01 * log_loss(y, every, range(10))
-
-
-def test_most_variances_are_not_computed_where_few_classes_compete(monkeypatch):
-    """Of 40 classes, after the first rows; a sixth of them is learned or nearly."""
-    n_classes, learn = 40, Engine.learn
-    rows, by_mean, leading = [], [], []
-
-    def counted(self, n_rows=None, start=0):
-        learn(self, n_rows, start)
-        rows.append(n_rows)
-        by_mean.append(np.sum(self.events.event[start:][:n_rows] == WAS_IGNORED_BY_MEAN))
-        leading.append(self._at.arguments.leads)
-
-    X, y = clouds(n_classes, 1200)
-    model = few_that_remember().partial_fit(X[:700], y[:700], classes=range(n_classes))
-    ignored = model.counters_["ignored"]
-    monkeypatch.setattr(Engine, "learn", counted)
-    model.partial_fit(X[700:], y[700:])
-    ignored = model.counters_["ignored"] - ignored
-    assert sum(by_mean) > 0.5 * sum(rows)
-    # All but one of 32, and those that are found out only once the variance is computed.
-    assert sum(by_mean) > 0.85 * ignored
-    assert sum(leading) * (n_classes + 1) == len(leading)
-    assert not np.any(np.array(by_mean)[np.array(leading)])
-
-
-@pytest.mark.parametrize("declared", [True, False])
-def test_what_is_said_by_the_mean_is_said_alike_however_one_asks(declared, tmp_path):
-    n_classes = FEW + 8
-    X, y = clouds(n_classes, 600)
-    model = few_that_remember()
-    model.partial_fit(X[:500], y[:500], classes=range(n_classes) if declared else [])
-    assert all(
-        max(state.sums[2] for state in posterior.states) > 0.0
-        for posterior in model._committee.posteriors
-    )
-    path = tmp_path / "many.vvm"
-    model.save(path)
-    loaded = persistence.load(path)
-    table = model.predict_proba(X[500:])
-    np.testing.assert_array_equal(loaded.predict_proba(X[500:]), table)
-    for t in (0, 1, 50):
-        row = X[500 + t : 501 + t]
-        np.testing.assert_array_equal(model.predict_proba(row)[0], table[t])
-        once = copy.copy(model).predict_then_learn(row, y[500 + t : 501 + t])
-        np.testing.assert_array_equal(once.probabilities[0], table[t])
-    later = loaded.partial_fit(X[500:], y[500:])
-    assert contents_of(one_by_one(model, X[500:], y[500:])) == contents_of(later)

@@ -98,7 +98,7 @@ def test_notes_and_header_come_back(path):
     assert saved.about == about
     assert saved.header == persistence.read_header(path)
     header = saved.header
-    assert header["format"] == 12
+    assert header["format"] == 11
     assert header["learner"] == "VVMClassifier"
     assert header["parameters"]["buffer_size"] == 6
     assert header["parameters"]["half_life"] == 100.0

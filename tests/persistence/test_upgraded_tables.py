@@ -11,15 +11,8 @@ from virtualvector.kernels.recalibration import Recalibration
 from virtualvector.persistence.document import from_bytes, to_bytes
 
 
-def as_format_11(document, arrays):
-    """Take from a document of a committee what format 12 brought."""
-    for path in [path for path in arrays if path.endswith("/sums")]:
-        arrays[path] = arrays[path][:2]
-
-
 def as_format_10(document, arrays):
     """Take from a document of a committee what format 11 brought."""
-    as_format_11(document, arrays)
     for path in document["state"]["committee"].pop("recalibration").values():
         del arrays[path]
 

@@ -64,15 +64,12 @@ class Committee:
     ) -> Committee:
         """Return experts that know nothing and are trusted alike."""
         n, n_classes = len(experts), 0 if classes is None else len(classes)
-        posteriors = tuple(feature_space.prior(expert, classes) for expert in experts)
-        if n > 1 and n_classes > FEW:
-            posteriors = tuple(map(_led, posteriors))
         return cls(
             feature_space=feature_space,
             at_start=tuple(experts),
             experts=tuple(experts),
             classes_at_start=classes,
-            posteriors=posteriors,
+            posteriors=tuple(feature_space.prior(expert, classes) for expert in experts),
             weights=np.full(n, 1.0 / n),
             awake=np.ones(n, bool),
             evidence=np.zeros(n),
@@ -120,16 +117,6 @@ class Committee:
         """
         return math.inf if self.alone or len(self.classes) <= FEW else SURE
 
-    @property
-    def is_led(self) -> bool:
-        """Whether one posterior of each expert leads the others: that of a class never seen.
-
-        Others may then be sure by the mean of a margin, and by the variance that this one has of
-        the row (see `posterior/reference.py`). Committees that declared their classes in files of
-        older formats have none.
-        """
-        return self.posteriors[0].is_led(self.sure)
-
     @computed_once
     def operations(self) -> float:
         """About how many multiplications the next row takes."""
@@ -141,9 +128,7 @@ class Committee:
         return replace(
             self,
             classes_at_start=self.classes,
-            posteriors=self.posteriors
-            if self.is_led
-            else tuple(replace(each, unseen=None) for each in self.posteriors),
+            posteriors=tuple(replace(each, unseen=None) for each in self.posteriors),
         )
 
     def wide_enough(self, n_inputs: int) -> Committee:
@@ -176,7 +161,7 @@ class Committee:
         if self.takes_new_classes:
             for k in range(len(self.classes)):
                 prior = prior.welcome(self.classes[k : k + 1])
-        return _led(prior) if self.is_led else prior
+        return prior
 
     def operations_of(self, expert: Expert) -> float:
         """Return about how many multiplications an expert takes for a row."""
@@ -185,8 +170,3 @@ class Committee:
     def view(self, e: Any) -> View:
         """Return what expert e sees of a row."""
         return self.feature_space.view(self.experts[e])
-
-
-def _led(prior: OneVsRest) -> OneVsRest:
-    """Return what is known before the first row, of a class that is never seen, too."""
-    return replace(prior, unseen=prior.states[0])

@@ -60,15 +60,13 @@ class Panel:
         awake: list[int] = np.flatnonzero(committee.awake).tolist()
         views = [committee.view(e) for e in awake]
         self._n_rows, self._n_classes = n_rows, len(committee.classes)
-        self._n_margins = self._n_classes if self._n_classes > 2 else 1
         self._views = committee.feature_space.views(views, n_rows)
         self._opinions = opinions_of(committee, n_rows)
         self._rows = [self._views.rows[view] for view in views]
         posteriors = [committee.posteriors[e] for e in awake]
         self._noises = [each.settings.label_noise for each in posteriors]
         self._predictors = [
-            each.predictors(rows, committee.sure)
-            for each, rows in zip(posteriors, self._rows, strict=True)
+            each.predictors(rows) for each, rows in zip(posteriors, self._rows, strict=True)
         ]
         self._of_opinions = StructTable(self._opinions)
         self._table = self._for_all()
@@ -79,7 +77,8 @@ class Panel:
         if any(None in of_expert for of_expert in addresses):
             return None
         places = np.array(addresses, np.int64)
-        room = np.zeros((places.shape[1], self._n_rows)), np.zeros(self._n_margins)
+        n_margins = places.shape[1]
+        room = np.zeros((n_margins, self._n_rows)), np.zeros(n_margins)
         table = ensemble.Panel(
             self._views.table, self._opinions, places, np.array(self._noises), *room
         )
@@ -105,7 +104,6 @@ class Panel:
         for e, predictors in enumerate(self._predictors):
             rows = self._rows[e][:n_rows]
             margins = np.array([predictor.margins(rows) for predictor in predictors])
-            margins = margins[len(margins) - self._n_margins :]  # but that of who leads them
             out = self._opinions.of_experts[e, :n_rows]
             write_each_probabilities(np.ascontiguousarray(margins.T), self._noises[e], out)
         conclude_at(self._of_opinions.address, n_rows, False)

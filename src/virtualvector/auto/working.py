@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from virtualvector.kernels.opinions import Opinions
 from virtualvector.kernels.views import PARTS
 from virtualvector.learners.log_pool import Pool
 from virtualvector.learners.one_vs_rest import OneVsRest
-from virtualvector.posterior import Engine, Settings, State, copied_for_later, copy_state
+from virtualvector.posterior import Engine, State, copied_for_later, copy_state
 from virtualvector.posterior.ensemble import (
     BEFORE,
     LEARNED,
@@ -33,7 +32,6 @@ from virtualvector.posterior.ensemble import (
     end_rows,
 )
 from virtualvector.posterior.low_rank_state import sparse_rows
-from virtualvector.posterior.workspace import NO_REFERENCE
 from virtualvector.types import Array, Labels
 
 NOTHING = np.zeros((0, 0))
@@ -155,12 +153,9 @@ class WorkingCommittee:
         if len(powers):
             at.opinions.powers[:n] = at.powers[start : start + n] = powers
         begin_rows(at.address, start, n)
-        leading, tasks = (
-            [partial(each.learn_anew if anew else each.learn, n, start) for each in engines]
-            for engines in (at.leaders, at.longest_first)
-        )
+        engines = at.longest_first
+        tasks = [partial(each.learn_anew if anew else each.learn, n, start) for each in engines]
         learning = at.who_learns(team, n, n_ahead)
-        learning.do(leading)
         ahead = BLOCK - start
         looks_ahead = n_ahead > 0 and learning is not ALONE
         learning.do(tasks, at.looks(following, ahead, PARTS) if looks_ahead else ())
@@ -273,7 +268,11 @@ class WorkingCommittee:
             kept = engines.get(id(posterior))
             if kept is None:
                 states = [copy_state(state) for state in _states(posterior)]
-                kept = _engines(states, committee, posterior.settings, rows, powers)
+                how, sure = posterior.settings, committee.sure
+                kept = [
+                    Engine(state, how, rows, np.ones(len(powers)), powers, sure, alone=False)
+                    for state in states
+                ]
             elif not same:
                 kept = [each.moved(rows) for each in kept]
             of_experts.append(kept)
@@ -281,31 +280,13 @@ class WorkingCommittee:
 
 
 def _states(posterior: OneVsRest) -> list[State]:
-    """Return the states that learn, each once: of one class there is no more than of none.
-
-    That of classes that have not come is the first one, which may lead the others.
-    """
+    """Return the states that learn, each once: of one class there is no more than of none."""
     unseen = [] if posterior.unseen is None else [posterior.unseen]
     return (
         (unseen or [*posterior.states])
         if len(posterior.classes) < 2
-        else [*unseen, *posterior.states]
+        else [*posterior.states, *unseen]
     )
-
-
-def _engines(
-    states: list[State], committee: Committee, settings: Settings, rows: Any, powers: Array
-) -> list[Engine]:
-    """Return who learns the posteriors of an expert; the first may lead the others."""
-    led = committee.is_led
-    reference = np.zeros(len(powers)) if led else NO_REFERENCE
-    return [
-        Engine(
-            state, settings, rows, np.ones(len(powers)), powers, committee.sure, alone=False,
-            reference=reference, leads=led and k == 0,
-        )
-        for k, state in enumerate(states)
-    ]  # fmt: skip
 
 
 def _who_knows(committee: Committee, states: list[list[State]]) -> Committee:
@@ -320,4 +301,5 @@ def _with_states(posterior: OneVsRest, states: list[State]) -> OneVsRest:
     is_open = posterior.unseen is not None
     if len(posterior.classes) < 2:
         return posterior.with_states(tuple(states), states[0] if is_open else None)
-    return posterior.with_states(tuple(states[int(is_open) :]), states[0] if is_open else None)
+    unseen = states[-1] if is_open else None
+    return posterior.with_states(tuple(states[:-1] if is_open else states), unseen)

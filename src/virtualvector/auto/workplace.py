@@ -64,15 +64,13 @@ class Workplace:
         space = committee.feature_space
         costs = [space.operations(committee.experts[e], 1) for e in self.awake]
         order = np.argsort(np.negative(costs), kind="stable").tolist()
-        leads = committee.is_led
-        self.leaders = [engines[e][0] for e in order] if leads else []
-        self.longest_first = [each for e in order for each in engines[e][int(leads) :]]
+        self.longest_first = [each for e in order for each in engines[e]]
         self.costs = [costs[e] for e in order for _ in engines[e]]  # multiplications per row
         self.opinions = opinions_of(committee, BLOCK)
         n_classes = len(committee.classes)
         positives = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
-        n_before = len(engines[0]) - len(positives) if positives else 0
-        positives = [-1] * (n_before if positives else 1) + positives
+        if committee.takes_new_classes or n_classes < 2:
+            positives.append(-1)
         progress = np.array([0, 0, 0, 0, committee.n_rows, 0])
         self.progress: Any = progress.data  # Python reads it faster than an array
         self.addresses = np.array([each.address for each in self.all], np.int64)
@@ -83,10 +81,9 @@ class Workplace:
             posteriors=self.addresses,
             of_low_rank=np.array([each.is_of_low_rank for each in self.all], np.int64),
             positives=np.array(positives * len(engines), np.int64),
-            firsts=np.arange(len(engines) + 1) * len(positives) + n_before,
+            firsts=np.arange(len(engines) + 1) * len(positives),
             margins=np.zeros(n_classes if n_classes > 2 else 1),
             progress=progress,
-            leads=leads,
         )
         self._table = StructTable(table)
         self.address = self._table.address

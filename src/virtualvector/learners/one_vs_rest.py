@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -307,27 +306,13 @@ class OneVsRest:
         write_each_probabilities(margins, self.settings.label_noise, probabilities)
         return probabilities
 
-    def predictors(self, rows: Array, sure: float = math.inf) -> list[Predictor]:
-        """Return what predicts dense rows, which are always written to the same place.
-
-        If some may be ``sure`` that a row is not of their class, whoever leads them comes first.
-        """
+    def predictors(self, rows: Array) -> list[Predictor]:
+        """Return what predicts dense rows, which are always written to the same place."""
         noise = self.settings.margin_noise
         # All classes share the places of their numbers.
         is_sparse = self.settings.rank >= 0 and rows.flags.carray
         shared = sparse_rows(rows) if is_sparse else rows
-        if not self.is_led(sure):
-            return [Predictor(state, noise, shared) for state in self.settled]
-        reference = np.zeros(len(rows))
-        states = [self.unseen, *self.settled]
-        return [
-            Predictor(state, noise, shared, sure, reference, state is self.unseen)
-            for state in states
-        ]
-
-    def is_led(self, sure: float) -> bool:
-        """Whether what has not been seen leads the others, of which some may be ``sure``."""
-        return self.unseen is not None and len(self.classes) > 2 and sure < math.inf
+        return [Predictor(state, noise, shared) for state in self.settled]
 
     def log_probabilities(self, rows: Array) -> Array:
         """Return the logarithm of each probability, also of those too small for a number."""

@@ -8,7 +8,7 @@ from virtualvector.persistence.errors import Misfit, shortly
 from virtualvector.persistence.tree import unpack
 from virtualvector.persistence.upgrade import with_header
 
-FORMAT = 12
+FORMAT = 11
 
 
 class Header(NamedTuple):

@@ -25,7 +25,6 @@ from virtualvector.persistence.upgrade_points import (
     with_label_noises,
     with_precisions_added,
     with_ranks,
-    with_ratios,
     with_turns,
 )
 from virtualvector.persistence.upgrade_tables import with_marks, with_times
@@ -98,8 +97,6 @@ def upgraded(format: int, state: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         state = with_precisions_added(state)
     if format < 11:
         state, arrays = with_recalibration(state, arrays)
-    if format < 12:
-        arrays = with_ratios(state, arrays)
     return state, arrays
 
 

@@ -1,4 +1,4 @@
-"""What formats 4, 6, 8, 10 and 12 changed of posteriors: noises, ranks, turns, rates, ratios."""
+"""What formats 4, 6, 8 and 10 changed of posteriors: noises, ranks, turns, independent weights."""
 
 from __future__ import annotations
 
@@ -111,19 +111,3 @@ def _with_precisions_added(record: Record) -> Record:
         if name in record:
             raise Misfit(f"found {name} among what was learned; expected none before format 10")
     return record | new
-
-
-def with_ratios(state: Any, arrays: Arrays) -> Arrays:
-    """Format 12: a posterior may know the ratio of its variances to another's; here, none does."""
-    arrays = dict(arrays)
-
-    def change(record: Record) -> Record:
-        place = record.get("sums")
-        if isinstance(place, str) and place in arrays:
-            if arrays[place].shape != (2,):
-                raise Misfit(f"{place}: expected two sums before format 12")
-            arrays[place] = np.append(arrays[place], 0.0)
-        return record
-
-    with_each_record(state, change)
-    return arrays

@@ -58,7 +58,6 @@ from virtualvector.posterior.step import (
 from virtualvector.posterior.workspace import (
     DRIFT,
     LAST_ROW,
-    NO_REFERENCE,
     WHOLE,
     Events,
     arguments_for,
@@ -145,15 +144,13 @@ class Engine:
     """A posterior that learns rows in place; others may be written where these are.
 
     Rows, signs and powers have to be contiguous arrays of float64. A negative row is ignored if its
-    margin is more than ``sure``; one that ``leads`` writes the variances of rows to the
-    ``reference`` of others, and learns before them. One of several with label noise or without is
-    not ``alone``: they share the kernel that knows of it. Not for several threads at once.
+    margin is more than ``sure``. One of several with label noise or without is not ``alone``: they
+    share the kernel that knows of it. Not for several threads at once.
     """
 
     def __init__(
         self, state: Any, settings: Settings, rows: Any, signs: Array, powers: Array = WHOLE,
-        sure: float = math.inf, alone: bool = True, reference: Array = NO_REFERENCE,
-        leads: bool = False,
+        sure: float = math.inf, alone: bool = True,
     ) -> None:  # fmt: skip
         self.settings = plain(settings)
         self._drifts = self.settings.half_life < math.inf
@@ -161,8 +158,7 @@ class Engine:
         self.is_of_low_rank = of_low_rank = isinstance(state, LowRankState)
         make = low_rank_arguments if of_low_rank else arguments_for
         self._rows = rows
-        arguments = make(state, self.settings, rows, signs, powers)
-        self._at = _Place(arguments._replace(sure=sure, reference=reference, leads=leads))
+        self._at = _Place(make(state, self.settings, rows, signs, powers)._replace(sure=sure))
         self._address_kind: type = LowRankAddress if of_low_rank else int
         self.events = self._at.arguments.events
         self._stop = len(self.events.margin)
@@ -232,8 +228,7 @@ class Engine:
             prior = empty_low_rank_state if self.is_of_low_rank else empty_state
             rest = arguments.rows, arguments.signs, arguments.powers
             fresh = make(prior(n_weights, self.settings), self.settings, *rest)  # type: ignore[arg-type]
-            kept = {name: getattr(arguments, name) for name in ("sure", "reference", "leads")}
-            self._at = _Place(fresh._replace(events=self.events, **kept))
+            self._at = _Place(fresh._replace(sure=arguments.sure, events=self.events))
             self.probabilities = fresh.work.probabilities
         self._drift_at = 0 if self._drifts else math.inf
 

@@ -55,10 +55,9 @@ class Ensemble(NamedTuple):
     posteriors: IntArray  # (G,)  addresses of `KernelArguments`, or of `LowRankArguments`
     of_low_rank: IntArray  # (G,)  whether of the latter
     positives: IntArray  # (G,)  the class that each is about; −1: one that has not come yet
-    firsts: IntArray  # (E + 1,)  the first posterior of each expert that is about a class
+    firsts: IntArray  # (E + 1,)  the first posterior of each expert
     margins: Array  # (K,)  of a row, under the posteriors of an expert
     progress: IntArray  # (6,)
-    leads: bool  # whether the posteriors before those lead them: see `reference.py`
 
 
 class MixedAddress(NamedTuple):
@@ -75,9 +74,7 @@ NO_NUMBERS = Numbers(
     np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0), _NONE
 )
 _ensemble_at = reader(
-    Ensemble(
-        NO_NUMBERS, NO_SIGHT, NO_OPINIONS, _NONE, _NONE, _NONE, _NONE, np.zeros(1), _NONE, False
-    )
+    Ensemble(NO_NUMBERS, NO_SIGHT, NO_OPINIONS, _NONE, _NONE, _NONE, _NONE, np.zeros(1), _NONE)
 )
 
 
@@ -271,8 +268,6 @@ def predict_one_row(address: int) -> bool:
     ensemble.progress[BACKWARDS] = 1 - ensemble.progress[BACKWARDS]
     for turn in range(n_experts):
         e = n_experts - 1 - turn if ensemble.progress[BACKWARDS] else turn
-        if ensemble.leads:
-            predict_row_of_either(address, ensemble, ensemble.firsts[e] - 1)
         for k in range(ensemble.margins.shape[0]):
             margin = predict_row_of_either(address, ensemble, ensemble.firsts[e] + k)
             if not margin < math.inf:
@@ -288,7 +283,7 @@ class Panel(NamedTuple):
 
     sight: Sight
     opinions: Opinions
-    predictors: IntArray  # (E, K)  addresses of `PredictorArguments`; of who leads them first
+    predictors: IntArray  # (E, K)  addresses of `PredictorArguments`
     label_noises: Array  # (E,)
     margins: Array  # (K, T)
     margins_of_row: Array  # (K,)
@@ -307,18 +302,16 @@ def predict_rows(address: int, n_rows: int) -> bool:
     """Write what is said of rows whose inputs are there; return whether all could say something."""
     panel = _panel_at(address)
     look(panel.sight, 0, n_rows, 0)
-    n_experts, n_predictors = panel.predictors.shape
-    n_margins = panel.margins_of_row.shape[0]
-    n_leading = n_predictors - n_margins
+    n_experts, n_margins = panel.predictors.shape
     for e in range(n_experts):
-        for k in range(n_predictors):
+        for k in range(n_margins):
             place = panel.predictors[e, k]
             rows = predictor_at(place).rows[:n_rows]
             if not write_predicted_margins(place, rows, panel.margins[k]):
                 return False
         for t in range(n_rows):
             for k in range(n_margins):
-                panel.margins_of_row[k] = panel.margins[n_leading + k, t]
+                panel.margins_of_row[k] = panel.margins[k, t]
             out = panel.opinions.of_experts[e, t]
             write_probabilities(panel.margins_of_row, panel.label_noises[e], out)
     conclude(panel.opinions, n_rows, False)

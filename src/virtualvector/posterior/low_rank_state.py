@@ -26,7 +26,6 @@ from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.settings import Settings, check_settings, may_merge, most_points, plain
 from virtualvector.posterior.state import State, shapes_over_points
 from virtualvector.posterior.workspace import (
-    NO_REFERENCE,
     WHOLE,
     Events,
     arguments_at,
@@ -334,8 +333,6 @@ class LowRankArguments(NamedTuple):
     signs: Array
     powers: Array
     sure: float = math.inf
-    reference: Array = NO_REFERENCE
-    leads: bool = False
 
 
 class LowRankAddress(NamedTuple):

@@ -70,7 +70,6 @@ from virtualvector.posterior.state import (
     IGNORED,
     MERGED,
     POINTS,
-    RATIO,
     ROWS,
     SWEEPS,
     UNSETTLED,
@@ -171,8 +170,6 @@ def pool(shards: Sequence[State], common: State, settings: Settings) -> State:
     n = len(points.points)
     counts, sums = (_added_up(shards, common, name) for name in ("counts", "sums"))
     _make_up(counts, n)
-    ratios = [shard.sums[RATIO] for shard in shards]
-    sums[RATIO] = np.mean(ratios) if min(ratios) > 0.0 else 0.0
 
     if isinstance(common, LowRankState):
         return _pooled_low_rank(shards, common, lost, points, counts, sums, settings)
@@ -283,8 +280,7 @@ def content_of(state: State) -> tuple[bytes, bytes]:
     sites = points.site_precisions, points.site_shifts
     residual = _columns(state) if isinstance(state, LowRankState) else (state.factor,)
     counts = np.delete(state.counts, SWEEPS)  # which say how, not what
-    sums = state.sums[: DIVERGENCE_LOST + 1]
-    unsigned = _digest(counts, sums, *residual, *lengths, *sites)
+    unsigned = _digest(counts, state.sums, *residual, *lengths, *sites)
     return unsigned, _digest(state.mean, *points)
 
 

@@ -29,17 +29,15 @@ from virtualvector.kernels.tiles import (
     multiply_tile,
     write_tile,
 )
-from virtualvector.kernels.triangular import dot, whole_vectors
+from virtualvector.kernels.triangular import whole_vectors
 from virtualvector.posterior.approximation import lost_digits, smallest_left, write_pulls
 from virtualvector.posterior.gaussian import Gaussian, gaussian
 from virtualvector.posterior.low_rank import LowRankPredictor, low_rank_margins
 from virtualvector.posterior.low_rank_state import AnyState, LowRankState, SparseRows
-from virtualvector.posterior.point import write_point, write_points
-from virtualvector.posterior.reference import likely_variance, margin_if_sure
+from virtualvector.posterior.point import write_points
 from virtualvector.posterior.settings import Settings
 from virtualvector.posterior.state import POINTS, State, copy_state, empty_state
-from virtualvector.posterior.workspace import NO_REFERENCE
-from virtualvector.types import Array, IntArray
+from virtualvector.types import Array
 
 _TINY = float(np.finfo(float).tiny)
 
@@ -50,10 +48,6 @@ class PredictorArguments(NamedTuple):
     state: State
     margin_noise: float
     rows: Array  # (T, d)  where those rows are that always come from the same place, if any do
-    reference: Array  # (T,)  as those that `KernelArguments` has
-    sure: float
-    leads: bool
-    waiting: IntArray  # (8,)  the rows of a tile
     points: Array  # (8, d)
     noises: Array  # (8,)
     tile: Array  # (8d,)
@@ -69,10 +63,9 @@ class PredictorArguments(NamedTuple):
 _NOTHING, _NO_ROWS = np.zeros(0), np.zeros((0, 0))
 predictor_at = reader(
     PredictorArguments(
-        empty_state(1, Settings()), 0.0, _NO_ROWS, NO_REFERENCE, math.inf, False,
-        np.zeros(0, np.int64), _NO_ROWS, *(_NOTHING for _ in range(9)),
+        empty_state(1, Settings()), 0.0, _NO_ROWS, _NO_ROWS, *(_NOTHING for _ in range(9))
     )
-)  # fmt: skip
+)
 
 
 def standardised_margins(known: Gaussian, rows: Array, margin_noise: float) -> Array:
@@ -131,8 +124,6 @@ class Predictor:
     rows : array or SparseRows, optional
         Where rows are that kernels are to predict, given the `address`; or those that are to be
         predicted time and again, of low rank.
-    sure, reference, leads : float, array and bool, optional
-        As for `Engine`.
 
     Examples
     --------
@@ -147,9 +138,8 @@ class Predictor:
     """
 
     def __init__(
-        self, state: AnyState, margin_noise: float, rows: Array | SparseRows = _NO_ROWS,
-        sure: float = math.inf, reference: Array = NO_REFERENCE, leads: bool = False,
-    ) -> None:  # fmt: skip
+        self, state: AnyState, margin_noise: float, rows: Array | SparseRows = _NO_ROWS
+    ) -> None:
         self._state, self._noise = state, margin_noise
         self._table: StructTable | None = None  # in margin space
         self._known: Gaussian | None = None  # in weight space
@@ -169,11 +159,8 @@ class Predictor:
         of_points = LANES * len(state.margins)
         more = aligned_zeros((of_points,), (of_points,), (of_points,), (len(state.margins),))
         self._table = StructTable(
-            PredictorArguments(
-                state, float(margin_noise), rows, reference, float(sure), leads,
-                np.zeros(LANES, np.int64), *self._room, *more,
-            )
-        )  # fmt: skip
+            PredictorArguments(state, float(margin_noise), rows, *self._room, *more)
+        )
 
     @property
     def address(self) -> int | None:
@@ -224,54 +211,32 @@ def write_predicted_margins(address: int, rows: Array, margins: Array) -> bool:
     Given is the address of `PredictorArguments`.
     """
     asked = predictor_at(address)
-    state, points, noises, waiting = asked.state, asked.points, asked.noises, asked.waiting
+    state, tile, products = asked.state, asked.tile, asked.products
+    points, noises, means, variances = asked.points, asked.noises, asked.means, asked.variances
+    columns, pulls = asked.columns, asked.pulls
     worn_images, worn_margins = lost_digits(state)
     if worn_images or worn_margins:
         return False
-    write_pulls(state, state.counts[POINTS], asked.pulls)
-    n = 0
-    for t in range(rows.shape[0]):
-        noises[n] = write_point(rows[t], 1.0, asked.margin_noise, points[n])
-        if math.isinf(noises[n]):
-            for k in range(points.shape[1]):
-                points[n, k] = 0.0
-        likely = likely_variance(state, asked.reference, asked.leads, t)
-        if likely > 0.0 and not math.isinf(noises[n]):
-            margins[t] = margin_if_sure(dot(points[n], state.mean), likely, noises[n], asked.sure)
-            if margins[t] != 0.0:
-                continue
-        waiting[n] = t
-        n += 1
-        if n == LANES:
-            write_margins_of_tile(asked, n, margins)
-            n = 0
-    if n > 0:
-        write_margins_of_tile(asked, n, margins)
-    return True
-
-
-@compiled
-def write_margins_of_tile(asked: PredictorArguments, n: int, margins: Array) -> None:
-    """Write the margins of rows that wait for their variances, up to eight."""
-    state, tile, products, columns = asked.state, asked.tile, asked.products, asked.columns
-    noises, means, variances = asked.noises, asked.means, asked.variances
     d, n_points = state.mean.shape[0], state.counts[POINTS]
-    write_tile(asked.points, tile)
-    multiply_tile(state.factor, tile, products)
-    mean, explained = dots_of_tile(state.mean, tile, d), no_lanes()
-    if n_points > 0:
-        more, explained = _by_points(
-            state, n_points, products, columns, asked.scaled, asked.crossed, asked.pulls
-        )
-        mean = plus(mean, more)
-    write_lanes(dots_of_tiles(products, products, d), variances, 0)
-    write_lanes(mean, means, 0)
-    write_lanes(explained, columns, 0)
-    for i in range(n):
-        t, variance = asked.waiting[i], smallest_left(variances[i] - columns[i], variances[i])
-        margins[t] = means[i] / math.sqrt(max(variance + noises[i], _TINY))
-        if asked.leads:
-            asked.reference[t] = variance
+    write_pulls(state, n_points, pulls)
+    for start in range(0, rows.shape[0], LANES):
+        n = min(LANES, rows.shape[0] - start)
+        write_points(rows[start : start + n], asked.margin_noise, points, noises)
+        write_tile(points, tile)
+        multiply_tile(state.factor, tile, products)
+        mean, explained = dots_of_tile(state.mean, tile, d), no_lanes()
+        if n_points > 0:
+            more, explained = _by_points(
+                state, n_points, products, columns, asked.scaled, asked.crossed, pulls
+            )
+            mean = plus(mean, more)
+        write_lanes(dots_of_tiles(products, products, d), variances, 0)
+        write_lanes(mean, means, 0)
+        write_lanes(explained, columns, 0)
+        for t in range(n):
+            variance = smallest_left(variances[t] - columns[t], variances[t])
+            margins[start + t] = means[t] / math.sqrt(max(variance + noises[t], _TINY))
+    return True
 
 
 @ordered

@@ -27,7 +27,7 @@ from virtualvector.types import Array, IntArray
 
 # Places in `State.counts` and `State.sums`.
 POINTS, ROWS, EVICTED, MERGED, IGNORED, SWEEPS, UNSETTLED = range(7)
-LOG_EVIDENCE, DIVERGENCE_LOST, RATIO = range(3)  # the last one: see `reference.py`
+LOG_EVIDENCE, DIVERGENCE_LOST = range(2)
 _COUNTED = {
     "evicted": EVICTED,
     "merged": MERGED,
@@ -151,7 +151,7 @@ def shapes_over_points(capacity: int, in_margins: int) -> dict[str, tuple[int, .
         "covariances": (width, width),
         "matched": (in_margins, 4),
         "counts": (7,),
-        "sums": (3,),
+        "sums": (2,),
     }
 
 

@@ -32,20 +32,12 @@ from virtualvector.posterior.reduction.reduce import (
     MAY_MERGE,
     WAS_EVICTED,
     WAS_IGNORED,
-    WAS_IGNORED_BY_MEAN,
     WAS_KEPT,
     WAS_MERGED,
     Reduction,
     reduce_by_one,
     reduce_cheapest,
     reduce_contradicted,
-)
-from virtualvector.posterior.reference import (
-    COMPUTED_EVERY,
-    likely_variance,
-    margin_if_sure,
-    mean_at_hand,
-    note_ratio,
 )
 from virtualvector.posterior.residual.full import flush
 from virtualvector.posterior.settings import Settings, Strategy
@@ -76,19 +68,18 @@ from virtualvector.types import Array
 @compiled
 def learn_point(
     state: State, settings: Settings, sign: float, noise: float, label_noise: float, sure: float,
-    reference: Array, leads: bool, t: int, work: Workspace,
+    work: Workspace,
 ) -> tuple[float, int, Reduction]:  # fmt: skip
     """Learn in place the row that was written to the next point.
 
-    A negative one whose margin is more than ``sure`` is ignored; by the mean of the margin alone,
-    if that says so and the reference has the variance of row t. It would teach next to nothing: by
+    A negative one whose margin is more than ``sure`` is ignored. It would teach next to nothing: by
     a row of margin z, whatever its label noise, the posterior moves by at most −log Φ(z),
 
         KL(after ‖ before) ≤ E[log f(u)/Z] ≤ log (1−ε)/Z ≤ −log Φ(z),   Z = ε + (1−2ε)Φ(z),
 
     the mean taken under the tilted distribution; moment matching only makes it less.
 
-    Returns what was said of its margin before, the sweeps of EP and what was lost.
+    Returns its margin before, the sweeps of EP and what was lost.
     """
     number = state.counts[ROWS]
     n = state.counts[POINTS]
@@ -100,27 +91,11 @@ def learn_point(
     state.margin_noises[n] = noise
     state.label_noises[n] = label_noise
     state.row_numbers[n] = number
-    likely, said = likely_variance(state, reference, leads, t), 0.0
-    at_hand, mean, variance, residual = False, 0.0, 0.0, 0.0
-    if likely > 0.0:
-        at_hand, mean = mean_at_hand(state, state.points[n], work)
-    if not at_hand:
-        mean, variance, residual = along_next(state, n, sign, work)
-    if likely > 0.0:
-        said = sign * margin_if_sure(sign * mean, likely, noise, sure)
-        if sign < 0.0 and said > 0.0 and number % COMPUTED_EVERY != 0:
-            state.counts[IGNORED] += 1
-            return said, 0, Reduction(WAS_IGNORED_BY_MEAN, -1, 0.0, 0.0, 0.0)
-    if at_hand:
-        mean, variance, residual = along_next(state, n, sign, work)
-    if leads:
-        reference[t] = variance
+    mean, variance, residual = along_next(state, n, sign, work)
     z = clip_margin(mean / math.sqrt(variance + noise))
-    said = z if said == 0.0 else said
     if sign < 0.0 and z > sure:
-        note_ratio(state, variance, reference, leads, t)
         state.counts[IGNORED] += 1
-        return said, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
+        return z, 0, Reduction(WAS_IGNORED, -1, 0.0, 0.0, 0.0)
     extend(state, n, mean, variance, residual, work)
     if state.distances.shape[0] > 0:
         write_distances(state, n, work)
@@ -129,12 +104,12 @@ def learn_point(
     full = settings.strategy != Strategy.NEVER and n >= settings.buffer_size
     sweeps, served = propagate(state, settings, full, work)
     if not served:
-        return said, sweeps, Reduction(CONTRADICTED, -1, 0.0, 0.0, 0.0)
+        return z, sweeps, Reduction(CONTRADICTED, -1, 0.0, 0.0, 0.0)
     if settings.max_sweeps == 0:
         update_site(state, settings.tolerance, n + 1, n, 1.0, work)
     if full:
-        return said, sweeps, reduce_by_one(state, settings, work)
-    return said, sweeps, Reduction(WAS_KEPT, -1, 0.0, 0.0, 0.0)
+        return z, sweeps, reduce_by_one(state, settings, work)
+    return z, sweeps, Reduction(WAS_KEPT, -1, 0.0, 0.0, 0.0)
 
 
 @compiled
@@ -221,7 +196,6 @@ def learn_rows_of(
     state, settings, work = arguments.state, arguments.settings, arguments.work
     rows, signs, powers = arguments.rows, arguments.signs, arguments.powers
     events, sure = arguments.events, arguments.sure
-    reference, leads = arguments.reference, arguments.leads
     for t in range(start, stop):
         if out_of_capacity(state, rows, t):
             return t, OUT_OF_CAPACITY
@@ -242,7 +216,7 @@ def learn_rows_of(
             power = powers[t]
             label_noise = powered_label_noise(label_noise, power)
         margin, sweeps, reduction = learn_point(
-            state, settings, signs[t], noise, label_noise, sure, reference, leads, t, work
+            state, settings, signs[t], noise, label_noise, sure, work
         )
         note_prediction(state, settings, margin, power, events, t)
         record(state, sweeps, reduction, events, t)
@@ -294,21 +268,15 @@ def learn_part(address: int, t: int) -> None:
     """
     state, settings, work, events = parts_at(address)
     sign, power = arguments_at(address).signs[t], arguments_at(address).powers[t]
-    reference, leads = arguments_at(address).reference, arguments_at(address).leads
     number, n = state.counts[ROWS], state.counts[POINTS]
     noise = write_row(arguments_at(address).rows, t, sign, settings.margin_noise, state, n)
     state.counts[ROWS] = number + 1
     state.margin_noises[n], state.label_noises[n] = noise, settings.label_noise
     state.row_numbers[n] = number
-    likely = likely_variance(state, reference, leads, t)
     mean, variance, residual = along_next(state, n, sign, work)
-    if leads:
-        reference[t] = variance
-    margin = sign * margin_if_sure(sign * mean, likely, noise, arguments_at(address).sure)
-    if margin == 0.0:
-        margin = clip_margin(mean / math.sqrt(variance + noise))
     extend(state, n, mean, variance, residual, work)
     state.counts[POINTS] = n + 1
+    margin = clip_margin(mean / math.sqrt(variance + noise))
     note_prediction(state, settings, margin, power, events, t)
     precision, shift = absorb_part(state, power, work)
     full = settings.strategy != Strategy.NEVER and n >= settings.buffer_size
@@ -348,21 +316,9 @@ def predict_row(address: int) -> float:
     if images or margins:
         return math.inf
     noise, vector = write_query(rows, 0, settings.margin_noise, work)
-    reference, leads = arguments_at(address).reference, arguments_at(address).leads
     z = 0.0
     if not math.isinf(noise):
-        likely = likely_variance(state, reference, leads, 0)
-        at_hand, mean, variance = False, 0.0, 0.0
-        if likely > 0.0:
-            at_hand, mean = mean_at_hand(state, vector, work)
-        if not at_hand:
-            mean, variance = query(state, state.counts[POINTS], vector, work)
-        z = margin_if_sure(mean, likely, noise, arguments_at(address).sure)
-        if z == 0.0:
-            if at_hand:
-                mean, variance = query(state, state.counts[POINTS], vector, work)
-            z = clip_margin(mean / math.sqrt(variance + noise))
-        if leads:
-            reference[0] = variance
+        mean, variance = query(state, state.counts[POINTS], vector, work)
+        z = clip_margin(mean / math.sqrt(variance + noise))
     write_two_probabilities(z, settings.label_noise, work.probabilities)
     return z

@@ -31,7 +31,6 @@ from virtualvector.posterior.state import (
     MATCHED_VARIANCE,
     MERGED,
     POINTS,
-    RATIO,
     ROWS,
     SWEEPS,
     UNSETTLED,
@@ -63,7 +62,6 @@ _MOST_UNEQUAL = 1e26
 _MOST_NOISE = 1e150  # a row with 1e100 is not learned; merging adds up
 _LARGEST_LENGTH = 1e10  # of merged points, whose rounding errors grow when they are merged again
 _LARGEST_SUM = 1e250
-_LARGEST_RATIO = 1e30  # of a variance of a row to another one
 _MOST_DIVERGENCE = 1e3  # of one factor; log((1 − ε)/ε) for the smallest number ε is 744
 _OFF = 1e-5  # what may be rounding in numbers that follow from others
 _MOST_WORN = 1e-20  # products are computed anew when variances have become 1e-6 of what they were
@@ -179,8 +177,6 @@ def check_counts(state: AnyState, settings: Settings) -> None:
     evidence, lost = state.sums[LOG_EVIDENCE], state.sums[DIVERGENCE_LOST]
     if not -_LARGEST_SUM <= evidence <= 0.0 or abs(lost) > _MOST_DIVERGENCE * rows:
         raise ValueError(f"found sums {state.sums.tolist()} over {rows} rows, out of range")
-    if not 0.0 <= state.sums[RATIO] <= _LARGEST_RATIO:
-        raise ValueError(f"found a ratio of variances of {state.sums[RATIO]}, out of range")
     row_numbers = state.row_numbers[:n]
     if np.any(row_numbers < 0) or np.any(row_numbers >= rows) or len(np.unique(row_numbers)) < n:
         raise ValueError("found points of rows that did not come; expected a row for each")

@@ -22,7 +22,6 @@ LAST_ROW, DRIFT = range(2)
 
 _NO_ROWS, _NO_SIGNS = np.zeros((0, 1)), np.zeros(0)
 WHOLE = np.zeros(0)  # powers, of rows that are all learned as they are
-NO_REFERENCE = np.zeros(0)  # variances of rows, where none shares any with another
 
 
 class Workspace(NamedTuple):
@@ -140,8 +139,6 @@ class KernelArguments(NamedTuple):
     signs: Array  # (T,)
     powers: Array  # (T,) to which likelihoods are raised, above 0 and up to 1; or none: all are 1
     sure: float = math.inf  # margin beyond which a negative row is not learned
-    reference: Array = NO_REFERENCE  # (T,)  variances of rows under the one that leads, or none
-    leads: bool = False  # whether this is the one: see `reference.py`
 
 
 def arguments_for(

@@ -17,15 +17,7 @@ from virtualvector.posterior.settings import Settings, Strategy
 from virtualvector.posterior.state import State
 from virtualvector.posterior.workspace import Workspace
 
-(
-    WAS_KEPT,
-    WAS_EVICTED,
-    WAS_MERGED,
-    WAS_IGNORED,
-    MAY_MERGE,
-    CONTRADICTED,
-    WAS_IGNORED_BY_MEAN,
-) = range(7)
+WAS_KEPT, WAS_EVICTED, WAS_MERGED, WAS_IGNORED, MAY_MERGE, CONTRADICTED = range(6)
 
 
 class Reduction(NamedTuple):
