@@ -85,8 +85,8 @@ def table(folder, name="rows.csv", n=900, bad=None):
     (folder / name).write_text("\n".join(["a,b,c,colour,y", *lines, ""]))
 
 
-def on(address, *more, source="rows.csv", model="m.vvm"):
-    shards = ("--scheduler", address, "--shards", 3, "--budget", 60000)
+def on(address, *more, source="rows.csv", model="m.vvm", shards=3):
+    shards = ("--scheduler", address, "--shards", shards, "--budget", 60000)
     return ("learn", source, "--model", model, *shards, *more)
 
 
@@ -277,7 +277,7 @@ def test_a_run_goes_on_as_it_began(vvm, here, expected, tmp_path):
     (tmp_path / "m.vvm").write_bytes(expected)
     done = vvm("learn", "rows.csv", "--model", "m.vvm", "--resume", "--quiet")
     assert "the run began with --shards 3; expected --workers or --scheduler" in done.err
-    done = vvm(*on(here, "--resume", "--shards", 4))
+    done = vvm(*on(here, "--resume", shards=4))
     assert "--shards 4: the run began with --shards 3; expected the same" in done.err
     assert vvm("learn", "rows.csv", "--model", "local.vvm", "--quiet").code == 0
     done = vvm("learn", "rows.csv", "--model", "local.vvm", "--resume", "--scheduler", here)
