@@ -41,6 +41,18 @@ def test_the_image_takes_all_that_the_package_is_built_from_and_nothing_else():
     assert not {".", ".git", ".venv", "tests"} & {*copied}
 
 
+def can_build():
+    """Whether there is a Docker that answers."""
+    docker = shutil.which("docker")
+    return docker and subprocess.run([docker, "info"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_build(), reason="needs Docker, and its registry")
+def test_the_image_is_built_by_the_command_of_the_page():
+    (command,) = re.findall(r"`(docker build .*?)`", (ROOT / "docs/serving.md").read_text())
+    subprocess.run(command.split(), cwd=ROOT, check=True, timeout=900)
+
+
 @pytest.fixture
 def port():
     with socket.socket() as found:
