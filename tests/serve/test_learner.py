@@ -1,15 +1,14 @@
 """When the thread that learns begins, and with how many labels."""
 
 import time
-from itertools import pairwise
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from tests.serve.conftest import until
 from virtualvector.cli.serve import Keeping, service_of
 from virtualvector.serve import learner
-from virtualvector.serve.learner import Learner
+from virtualvector.serve.learner import EVERY, Learner
 from virtualvector.serve.learning import AT_ONCE
 from virtualvector.serve.texts import parsed, parsed_together
 from virtualvector.streams.bad_input import BadInput
@@ -59,19 +58,42 @@ def test_all_that_is_there_is_learned_and_what_comes_meanwhile_gathers(n_there, 
     assert [n for _, n in one.snapshot.batches] == expected
 
 
-def test_it_begins_anew_at_even_times_however_long_learning_takes(monkeypatch):
-    monkeypatch.setattr(learner, "EVERY", 0.2)
+class Clock:
+    """Time that passes when somebody waits, and an event that is set after a few times."""
+
+    def __init__(self, n_waits):
+        self.now, self.left, self.began = 0.0, n_waits, []
+
+    def monotonic(self):
+        return self.now
+
+    def wait(self, seconds):
+        self.now += max(seconds, 0.0)
+        self.left -= 1
+        self.began.append(self.now)
+        return self.left == 0
+
+    def is_set(self):
+        return self.left == 0
+
+
+@pytest.mark.parametrize(("takes", "apart"), [(0.1, EVERY), (1.0, 1.0)])
+def test_it_begins_anew_at_even_times_however_long_learning_takes(monkeypatch, takes, apart):
+    clock = Clock(n_waits=6)
+    monkeypatch.setattr(learner, "time", clock)
     monkeypatch.setattr(learner, "_step_back", lambda: None)
     one = learner_of(Labels(1, n_each_time=1))
     learn = one.learn
-    monkeypatch.setattr(one, "learn", lambda: (learn(), time.sleep(0.12)))
-    one.start()
-    until(lambda: len(one.snapshot.batches) >= 6)
-    one.stop()
-    began = [at for at, _ in one.snapshot.batches]
-    between = [later - earlier for earlier, later in pairwise(began)]
-    assert 0.15 < min(between) < 0.3  # and not 0.32
-    assert {n for _, n in one.snapshot.batches} == {1}
+
+    def learn_for_a_while():
+        learn()
+        clock.now += takes
+
+    monkeypatch.setattr(one, "learn", learn_for_a_while)
+    monkeypatch.setattr(one, "_stop", clock)
+    one._run()
+    assert np.diff(clock.began) == pytest.approx(apart)
+    assert [n for _, n in one.snapshot.batches] == [1] * 5
 
 
 @pytest.mark.parametrize("only_numbers", [False, True])
